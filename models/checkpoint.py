@@ -1,0 +1,132 @@
+"""Saving and loading: `config.json` beside safetensors, Hugging Face's layout.
+
+Loading is strict. A missing, extra or mis-shaped key is an error that names the key, because a
+part left at random weights looks loaded and is not. Pickle is never read.
+"""
+
+import dataclasses
+import json
+import os
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor, nn
+
+from models.errors import UserError
+
+WEIGHTS = "model"  # default stem: model.safetensors beside config.json
+NAMED = 3  # how many offending keys an error names before it counts the rest
+
+
+def read_json(path: Path) -> dict:
+    """A JSON object from a file; UserError when it is missing or not JSON."""
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        raise UserError(f"no {path.name} in {path.parent}: is this a checkpoint folder?") from None
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from None
+
+
+def write_json(path: Path, content: dict) -> None:
+    """Write JSON so that a reader sees the old file or the whole new one."""
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
+    os.replace(temporary, path)
+
+
+def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
+    """All tensors of `<name>.safetensors`, or of its shards when there is an index file."""
+    index = folder / f"{name}.safetensors.index.json"
+    if index.exists():
+        files = sorted(set(read_json(index)["weight_map"].values()))
+    else:
+        files = [f"{name}.safetensors"]
+    tensors: dict[str, Tensor] = {}
+    for file in files:
+        path = folder / file
+        if not path.is_file():
+            raise UserError(f"missing weights: {path}. Train them, or check --ckpt_dir")
+        try:
+            tensors.update(load_file(path))
+        except (SafetensorError, OSError) as error:
+            raise UserError(f"corrupt weights: {path} ({error}). Get the file again") from None
+    return tensors
+
+
+def write_tensors(folder: Path, name: str, tensors: dict[str, Tensor]) -> None:
+    """Write `<name>.safetensors` so that a reader sees the old file or the whole new one."""
+    temporary = folder / f"{name}.safetensors.tmp"
+    save_file(tensors, temporary, metadata={"format": "pt"})
+    os.replace(temporary, folder / f"{name}.safetensors")
+
+
+def load_strict(module: nn.Module, tensors: dict[str, Tensor], source: str) -> None:
+    """Copy tensors into the module; every key must be there, expected, and of its shape."""
+    own = module.state_dict()
+    problems = [f"missing key {key}" for key in own if key not in tensors]
+    problems += [f"unexpected key {key}" for key in tensors if key not in own]
+    problems += [
+        f"{key} has shape {tuple(tensors[key].shape)}, expected {tuple(own[key].shape)}"
+        for key in own
+        if key in tensors and tensors[key].shape != own[key].shape
+    ]
+    if problems:
+        rest = f" (and {len(problems) - NAMED} more)" if len(problems) > NAMED else ""
+        raise UserError(f"{source} does not fit its config: " + "; ".join(problems[:NAMED]) + rest)
+    module.load_state_dict(tensors)
+
+
+def config_from_dict(config_class: type, values: dict, source: str):
+    """A config dataclass from JSON values; fields it does not know are refused by name."""
+    known = {field.name for field in dataclasses.fields(config_class)}
+    unknown = sorted(set(values) - known)
+    if unknown:
+        raise UserError(f"{source}: unknown config fields {', '.join(unknown)}")
+    try:
+        return config_class(**values)
+    except TypeError as error:
+        raise UserError(f"{source}: {error}") from None
+
+
+class Pretrained(nn.Module):
+    """`from_pretrained` and `save_pretrained` for a module built from one dataclass config."""
+
+    config_class: type
+
+    def saved_tensors(self, dtype: torch.dtype) -> dict[str, Tensor]:
+        """What goes to disk: floating point in `dtype`, the rest as it is."""
+        state = self.state_dict()
+        return {
+            key: (value.to(dtype) if value.is_floating_point() else value).contiguous()
+            for key, value in state.items()
+        }
+
+    def save_pretrained(
+        self, folder: str | Path, name: str = WEIGHTS, dtype: torch.dtype = torch.bfloat16
+    ) -> None:
+        """Write `<name>.safetensors`, and `config.json` when the part stands alone."""
+        folder = Path(folder)
+        folder.mkdir(parents=True, exist_ok=True)
+        write_tensors(folder, name, self.saved_tensors(dtype))
+        if name == WEIGHTS:
+            write_json(folder / "config.json", dataclasses.asdict(self.config))
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS):
+        """Load a part that stands alone, or one part of an omni checkpoint by its name.
+
+        Raises:
+            UserError: folder, config or weights missing, corrupt, or not fitting each other.
+        """
+        folder = Path(folder)
+        values = read_json(folder / "config.json")
+        if name != WEIGHTS:
+            if name not in values.get("parts", {}):
+                raise UserError(f"{folder} has no part called {name}")
+            values = values["parts"][name]
+        module = cls(config_from_dict(cls.config_class, values, str(folder / "config.json")))
+        load_strict(module, read_tensors(folder, name), str(folder / f"{name}.safetensors"))
+        return module.eval()
