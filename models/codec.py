@@ -1,0 +1,143 @@
+"""Mel codec: log-mel spectrogram -> a few integers per 40 ms -> log-mel spectrogram.
+
+Four mel frames (10 ms each) make one code frame (25 Hz); four codebooks of 1,024 make it
+1 kbit/s. Everything is reshape + Linear: strided convolutions are ten times slower in bf16 on a
+CPU, and say the same. The codec makes no waveform: that is the vocoder's work.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.checkpoint import Pretrained
+from models.errors import UserError
+from models.mel import FRAME_RATE, N_MELS
+from models.quantizer import Quantized, ResidualQuantizer
+
+MEL_MEAN, MEL_STD = -5.0, 3.0  # nats; brings log-mels near zero mean and unit spread
+
+
+@dataclass
+class CodecConfig:
+    n_mels: int = N_MELS
+    stack: int = 4  # mel frames per code frame
+    hidden_size: int = 192
+    intermediate_size: int = 384
+    num_layers: int = 3  # blocks in the encoder, and as many in the decoder
+    kernel_size: int = 7  # code frames each block looks at
+    num_codebooks: int = 4
+    codebook_size: int = 1024
+    codebook_dim: int = 64
+
+    @property
+    def frame_rate(self) -> float:
+        """Code frames per second."""
+        return FRAME_RATE / self.stack
+
+    @property
+    def bitrate(self) -> float:
+        """Bits per second."""
+        return self.frame_rate * self.num_codebooks * math.log2(self.codebook_size)
+
+
+class DepthwiseTime(nn.Module):
+    """Each channel mixes a window of frames with its own weights: (B, T, D) -> (B, T, D)."""
+
+    def __init__(self, dim: int, kernel_size: int):
+        super().__init__()
+        self.reach = kernel_size // 2
+        self.weight = nn.Parameter(torch.randn(kernel_size, dim) / kernel_size)
+        self.bias = nn.Parameter(torch.zeros(dim))
+
+    def forward(self, x: Tensor) -> Tensor:
+        T = x.shape[1]
+        padded = F.pad(x, (0, 0, self.reach, self.reach))  # (B, T + 2·reach, D)
+        taps = self.weight.to(x.dtype)
+        out = self.bias.to(x.dtype) + padded[:, :T] * taps[0]
+        for i in range(1, len(taps)):
+            out = torch.addcmul(out, padded[:, i : i + T], taps[i])
+        return out
+
+
+class MixBlock(nn.Module):
+    """ConvNeXt block on (B, T, D): mix frames, normalise, mix channels, add."""
+
+    def __init__(self, dim: int, intermediate: int, kernel_size: int):
+        super().__init__()
+        self.time = DepthwiseTime(dim, kernel_size)
+        self.norm = nn.LayerNorm(dim)
+        self.up = nn.Linear(dim, intermediate)
+        self.down = nn.Linear(intermediate, dim)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return x + self.down(F.gelu(self.up(self.norm(self.time(x)))))
+
+
+class MelCodec(Pretrained):
+    """log-mel (B, 128, T) <-> codes (B, T/4, 4)."""
+
+    config_class = CodecConfig
+
+    def __init__(self, config: CodecConfig):
+        super().__init__()
+        self.config = config
+        wide, dim = config.n_mels * config.stack, config.hidden_size
+        shape = (dim, config.intermediate_size, config.kernel_size)
+        self.enter = nn.Linear(wide, dim)
+        self.encoder = nn.Sequential(*(MixBlock(*shape) for _ in range(config.num_layers)))
+        self.to_latent = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, config.codebook_dim))
+        self.quantizer = ResidualQuantizer(
+            config.num_codebooks, config.codebook_size, config.codebook_dim
+        )
+        self.from_latent = nn.Linear(config.codebook_dim, dim)
+        self.decoder = nn.Sequential(*(MixBlock(*shape) for _ in range(config.num_layers)))
+        self.leave = nn.Sequential(nn.LayerNorm(dim), nn.Linear(dim, wide))
+
+    def latent(self, mel: Tensor) -> Tensor:
+        """mel (B, 128, T), T a multiple of 4 -> latent (B, T/4, D) before quantisation."""
+        B, M, T = mel.shape
+        if M != self.config.n_mels or T % self.config.stack:
+            raise UserError(
+                f"codec: mel is {M} bins × {T} frames; it needs {self.config.n_mels} bins and "
+                f"a multiple of {self.config.stack} frames"
+            )
+        x = (mel.transpose(1, 2) - MEL_MEAN) / MEL_STD  # (B, T, 128)
+        x = x.reshape(B, T // self.config.stack, -1)  # (B, T/4, 512)
+        return self.to_latent(self.encoder(self.enter(x)))
+
+    def decode_latent(self, latent: Tensor) -> Tensor:
+        """latent (B, T/4, D) -> mel (B, 128, T)."""
+        x = self.leave(self.decoder(self.from_latent(latent))).float()  # (B, T/4, 512)
+        x = x.reshape(len(x), -1, self.config.n_mels)  # (B, T, 128)
+        return (x * MEL_STD + MEL_MEAN).transpose(1, 2)
+
+    def forward(self, mel: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Quantized]:
+        """mel (B, 128, T), mask (B, T/4) -> (reconstructed mel, quantised)."""
+        quantized = self.quantizer(self.latent(mel), mask)
+        return self.decode_latent(quantized.latent), quantized
+
+    @torch.no_grad()
+    def encode(self, mel: Tensor) -> Tensor:
+        """mel (B, 128, T) -> codes (B, T/4, 4); frames short of a whole code frame are dropped."""
+        whole = mel.shape[-1] // self.config.stack * self.config.stack
+        residual = self.latent(mel[..., :whole]).float()
+        codes = []
+        for book in self.quantizer.codebooks:
+            score = residual @ book.T - 0.5 * book.square().sum(-1)  # (B, T/4, N)
+            codes.append(score.argmax(-1))
+            residual = residual - book[codes[-1]]
+        return torch.stack(codes, -1)
+
+    def from_codes(self, codes: Tensor, num_codebooks: int | None = None) -> Tensor:
+        """codes (B, T, K) -> latent (B, T, D)."""
+        return self.quantizer.from_codes(codes, num_codebooks)
+
+    @torch.no_grad()
+    def decode(self, codes: Tensor, num_codebooks: int | None = None) -> Tensor:
+        """codes (B, T, K) -> mel (B, 128, 4T)."""
+        return self.decode_latent(self.from_codes(codes, num_codebooks))

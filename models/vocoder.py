@@ -1,0 +1,143 @@
+"""Neural vocoder: log-mel -> waveform through one inverse Fourier transform (after Vocos).
+
+A stack of ConvNeXt blocks at the mel's own frame rate predicts, for each 10 ms frame, a magnitude
+and a phase; overlap-add makes the waveform. Nothing is upsampled, so it is quick. The magnitude
+starts from the mel itself: the network only corrects it. `stream` gives the same samples as the
+whole call, chunk by chunk, because each frame sees a bounded neighbourhood.
+
+Paper: Vocos arXiv:2306.00814.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from functools import lru_cache
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.checkpoint import Pretrained
+from models.codec import MEL_MEAN, MEL_STD, MixBlock
+from models.errors import UserError
+from models.mel import HOP, N_MELS, SAMPLE_RATE, SILENCE, WIN, hz_to_mel, mel_filters
+
+MAX_LOG_MAGNITUDE = 6.0  # nats; far above speech, keeps exp finite
+
+
+@dataclass
+class VocoderConfig:
+    n_mels: int = N_MELS
+    hidden_size: int = 192
+    intermediate_size: int = 416
+    num_layers: int = 6
+    kernel_size: int = 7  # mel frames
+    n_fft: int = WIN  # the analysis window and no more: zero padding would only add bins to learn
+
+
+@lru_cache(maxsize=2)
+def bin_from_mel(n_fft: int, n_mels: int) -> Tensor:
+    """Rows that interpolate a log-mel at each linear frequency bin. (n_fft/2+1, n_mels)"""
+    hz = torch.linspace(0.0, SAMPLE_RATE / 2, n_fft // 2 + 1)
+    top = hz_to_mel(torch.tensor(SAMPLE_RATE / 2))
+    place = (hz_to_mel(hz) / top * (n_mels + 1) - 1).clamp(0, n_mels - 1)  # (F,) in mel bins
+    rows = torch.arange(n_mels)
+    return (1 - (place[:, None] - rows).abs()).clamp(min=0)  # (F, n_mels)
+
+
+class Vocoder(Pretrained):
+    """log-mel (B, 128, T) -> waveform (B, T·160)."""
+
+    config_class = VocoderConfig
+
+    def __init__(self, config: VocoderConfig):
+        super().__init__()
+        self.config = config
+        dim, bins = config.hidden_size, config.n_fft // 2 + 1
+        self.enter = nn.Linear(3 * config.n_mels, dim)  # a frame and its two neighbours
+        self.enter_norm = nn.LayerNorm(dim)
+        self.blocks = nn.Sequential(
+            *(
+                MixBlock(dim, config.intermediate_size, config.kernel_size)
+                for _ in range(config.num_layers)
+            )
+        )
+        self.leave_norm = nn.LayerNorm(dim)
+        self.magnitude = nn.Linear(dim, bins)
+        self.phase = nn.Linear(dim, 2 * bins)  # real and imaginary part of the direction
+        nn.init.normal_(self.magnitude.weight, std=1e-3)
+        width = mel_filters().sum(-1).log()  # (128,) a wide filter sums more bins
+        self.register_buffer("window", torch.hann_window(config.n_fft), persistent=False)
+        self.register_buffer("width", width[None, :, None], persistent=False)
+        self.register_buffer(
+            "interpolate", bin_from_mel(config.n_fft, config.n_mels).clone(), persistent=False
+        )
+
+    @property
+    def reach(self) -> int:
+        """Mel frames to either side that a sample can depend on."""
+        per_block = self.config.kernel_size // 2
+        return self.config.num_layers * per_block + 1 + self.config.n_fft // HOP
+
+    def spectrum(self, mel: Tensor) -> Tensor:
+        """mel (B, 128, T) -> complex spectrum (B, F, T)."""
+        if mel.dim() != 3 or mel.shape[1] != self.config.n_mels:
+            raise UserError(f"vocoder: mel of shape {tuple(mel.shape)}, expected (B, 128, T)")
+        x = ((mel - MEL_MEAN) / MEL_STD).transpose(1, 2)  # (B, T, 128)
+        silence = (SILENCE - MEL_MEAN) / MEL_STD
+        padded = F.pad(x, (0, 0, 1, 1), value=silence)  # (B, T + 2, 128)
+        x = torch.cat([padded[:, :-2], x, padded[:, 2:]], -1)  # (B, T, 384)
+        x = self.leave_norm(self.blocks(self.enter_norm(self.enter(x))))  # (B, T, D)
+        envelope = self.interpolate @ (mel - self.width).float()  # (B, F, T)
+        correction = self.magnitude(x).float().transpose(1, 2)  # (B, F, T)
+        size = (envelope + correction).clamp(max=MAX_LOG_MAGNITUDE).exp()
+        real, imaginary = self.phase(x).float().transpose(1, 2).chunk(2, 1)  # (B, F, T) each
+        length = (real.square() + imaginary.square() + 1e-9).rsqrt()
+        return torch.complex(size * real * length, size * imaginary * length)
+
+    def forward(self, mel: Tensor) -> Tensor:
+        """mel (B, 128, T) -> waveform (B, T·160)."""
+        spectrum = self.spectrum(mel)
+        return overlap_add(spectrum, self.window)
+
+    @torch.no_grad()
+    def stream(self, chunks: Iterable[Tensor]) -> Iterator[Tensor]:
+        """mel chunks (B, 128, t) -> waveform chunks; joined, they equal the whole call.
+
+        Each piece of sound comes `reach` frames after its mel.
+        """
+        held, left, R = None, 0, self.reach  # frames not yet sounded, after `left` of context
+        for chunk in chunks:
+            held = chunk if held is None else torch.cat([held, chunk], -1)
+            end = held.shape[-1] - R  # frames up to here have all the context they need
+            if end > left:
+                yield self(held)[:, left * HOP : end * HOP]
+                keep = min(end, R)
+                held, left = held[..., end - keep :], keep
+        if held is not None:
+            yield self(held)[:, left * HOP :]
+
+
+def overlap_add(spectrum: Tensor, window: Tensor) -> Tensor:
+    """Inverse STFT: frame t is centred on sample t·160. (B, F, T) -> (B, T·160)"""
+    T = spectrum.shape[-1]
+    # One more frame, of silence, lets the last 10 ms be reached.
+    spectrum = F.pad(spectrum, (0, 1))  # (B, F, T + 1)
+    size = len(window)
+    frames = torch.fft.irfft(spectrum.transpose(1, 2), n=size) * window  # (B, T + 1, size)
+    wave = fold(frames)
+    envelope = fold(window.square().expand(1, T + 1, size))
+    middle = slice(size // 2, size // 2 + T * HOP)
+    return wave[:, middle] / envelope[:, middle].clamp(min=1e-3)
+
+
+def fold(frames: Tensor) -> Tensor:
+    """Add frames (B, T, size) one hop apart: (B, (T - 1)·160 + size)."""
+    B, T, size = frames.shape
+    parts = -(-size // HOP)
+    frames = F.pad(frames, (0, parts * HOP - size)).view(B, T, parts, HOP)
+    out = frames.new_zeros(B, T + parts - 1, HOP)
+    for i in range(parts):
+        out[:, i : i + T] += frames[:, :, i]
+    return out.reshape(B, -1)[:, : (T - 1) * HOP + size]

@@ -1,0 +1,89 @@
+"""Objective of the codec stage: reconstruct log-mels through a few integers per frame."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from data.crops import CropReader
+from data.speaking import build as build_speech
+from models.codec import CodecConfig, MelCodec
+from models.mel import HOP, log_mel
+from models.quantizer import perplexity
+from training.objective import Loss, Paths
+
+CROP_SECONDS = 1.92  # 48 code frames
+COMMITMENT = 0.25  # weight of the commitment loss
+VALIDATION_CROPS = 64
+
+
+def mel_loss(made: Tensor, true: Tensor) -> Tensor:
+    """Mean |error| + mean error² in nats, of mels (B, 128, T)."""
+    return F.l1_loss(made, true) + 0.5 * F.mse_loss(made, true)
+
+
+class CodecTask(nn.Module):
+    """The codec with its loss: forward(batch) -> Loss."""
+
+    def __init__(self, config: CodecConfig):
+        super().__init__()
+        self.codec = MelCodec(config)
+
+    def forward(self, batch: dict[str, Tensor]) -> Loss:
+        mel = batch["mel"]  # (B, 128, T)
+        made, quantized = self.codec(mel)
+        fit = mel_loss(made, mel)
+        total = fit + COMMITMENT * quantized.commitment
+        B = len(mel)
+        logs = {"mel": float(fit.detach()) * B, "commit": float(quantized.commitment.detach()) * B}
+        return Loss(total * B, B, logs)
+
+
+class CodecObjective:
+    """Batches, loss, validation and saving of the codec stage."""
+
+    def __init__(self, config, paths: Paths):
+        self.config = config
+        self.model = CodecTask(CodecConfig(**config.model))
+        samples = int(CROP_SECONDS * 100) * HOP
+        self.train = CropReader(paths.data / "speaking_train", samples, config.train.seed)
+        self.dev = CropReader(paths.data / "speaking_dev", samples, seed=0)
+
+    def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
+        """Log-mels of this rank's crops."""
+        waves = self.train.batch(step, self.config.train.batch_size, rank, world)
+        return {"mel": log_mel(torch.from_numpy(waves))}
+
+    @torch.no_grad()
+    def validate(self) -> dict[str, float]:
+        """Reconstruction error and how many codes are in use, on unseen sentences."""
+        codec = self.model.codec.eval()
+        device = next(codec.parameters()).device
+        waves = torch.from_numpy(self.dev.batch(0, VALIDATION_CROPS))
+        mel = log_mel(waves).to(device)
+        codes = codec.encode(mel)  # (B, T/4, K)
+        figures = {"dev_l1": float(F.l1_loss(codec.decode(codes), mel))}
+        size = codec.config.codebook_size
+        for k in range(codes.shape[-1]):
+            counts = torch.bincount(codes[..., k].flatten(), minlength=size)
+            figures[f"perplexity_{k}"] = float(perplexity(counts))
+            figures[f"used_{k}"] = float((counts > 0).sum())
+        codec.train()
+        return figures
+
+    def save(self, folder: Path) -> None:
+        """Write the codec as a model of its own."""
+        self.model.codec.save_pretrained(folder)
+
+
+def prepare(config, paths: Paths) -> None:
+    """Make the speech this stage learns from."""
+    build_speech(config, paths)
+
+
+def build(config, paths: Paths) -> CodecObjective:
+    """The objective of stage `codec`."""
+    return CodecObjective(config, paths)
