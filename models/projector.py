@@ -1,0 +1,37 @@
+"""The projector: from an encoder's width to the Thinker's."""
+
+from dataclasses import dataclass
+
+from torch import Tensor, nn
+
+from models.block import RMSNorm, init_weights
+from models.checkpoint import Pretrained
+
+
+@dataclass
+class ProjectorConfig:
+    """Widths in channels."""
+
+    input_size: int = 192
+    hidden_size: int = 256  # the Thinker's
+
+
+class Projector(Pretrained):
+    """Norm and two linear layers, as in LLaVA-1.5 (arXiv:2310.03744).
+
+    (B, N, input) -> (B, N, hidden)
+    """
+
+    config_class = ProjectorConfig
+
+    def __init__(self, config: ProjectorConfig):
+        super().__init__()
+        self.config = config
+        self.norm = RMSNorm(config.input_size)
+        self.up = nn.Linear(config.input_size, config.hidden_size)
+        self.act = nn.GELU()
+        self.down = nn.Linear(config.hidden_size, config.hidden_size)
+        self.apply(init_weights)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.down(self.act(self.up(self.norm(x))))

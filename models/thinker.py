@@ -1,0 +1,202 @@
+"""The Thinker: a Qwen3 language model, parameter for parameter.
+
+Reads token ids or ready embeddings (so that pictures and sounds can stand between words) and gives
+next-token logits. Checkpoints carry Hugging Face's Qwen3 names, so `transformers` loads ours and we
+load any dense Qwen3, sharded or not. It knows nothing of tokenizers, sampling or chat.
+"""
+
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+import torch
+from torch import Tensor, nn
+
+from models.block import Block, BlockConfig, RMSNorm, causal_mask, init_weights, rope_table
+from models.cache import KVCache
+from models.checkpoint import WEIGHTS, Pretrained, load_strict, read_json, read_tensors, write_json
+from models.errors import UserError
+
+
+@dataclass
+class ThinkerConfig:
+    """Hugging Face's names for Qwen3's fields; widths in channels, lengths in tokens."""
+
+    vocab_size: int = 4096
+    hidden_size: int = 256
+    num_hidden_layers: int = 6
+    num_attention_heads: int = 4
+    num_key_value_heads: int = 2
+    head_dim: int = 64
+    intermediate_size: int = 704
+    max_position_embeddings: int = 1024
+    rope_theta: float = 10_000.0
+    rms_norm_eps: float = 1e-6
+    tie_word_embeddings: bool = True
+    bos_token_id: int = 1
+    eos_token_id: int = 2
+    pad_token_id: int = 3
+
+    def block(self) -> BlockConfig:
+        """The sizes of one layer."""
+        return BlockConfig(
+            self.hidden_size,
+            self.num_attention_heads,
+            self.num_key_value_heads,
+            self.head_dim,
+            self.intermediate_size,
+            self.rope_theta,
+            self.rms_norm_eps,
+        )
+
+    def to_hugging_face(self) -> dict:
+        """The `config.json` that `transformers` reads."""
+        return asdict(self) | {
+            "architectures": ["Qwen3ForCausalLM"],
+            "model_type": "qwen3",
+            "attention_bias": False,
+            "attention_dropout": 0.0,
+            "hidden_act": "silu",
+            "use_sliding_window": False,
+            "dtype": "bfloat16",
+        }
+
+    @classmethod
+    def from_hugging_face(cls, values: dict, source: str) -> "ThinkerConfig":
+        """Read a Qwen3 `config.json`; anything that would change the maths is refused."""
+        if values.get("model_type") != "qwen3":
+            raise UserError(f"{source}: model_type is {values.get('model_type')}, expected qwen3")
+        values = dict(values)
+        rope = values.get("rope_scaling") or values.get("rope_parameters") or {}
+        if rope.get("rope_type", rope.get("type", "default")) != "default":
+            raise UserError(f"{source}: scaled RoPE is not supported ({rope})")
+        values.setdefault("rope_theta", rope.get("rope_theta", 10_000.0))
+        if values.get("attention_bias") or values.get("use_sliding_window"):
+            raise UserError(f"{source}: attention bias and sliding windows are not supported")
+        eos = values.get("eos_token_id")
+        if isinstance(eos, list):
+            values["eos_token_id"] = eos[0]
+        names = cls.__dataclass_fields__
+        return cls(**{key: values[key] for key in names if values.get(key) is not None})
+
+
+class Decoder(nn.Module):
+    """Embeddings, blocks and the last norm; Hugging Face calls it `model`."""
+
+    def __init__(self, config: ThinkerConfig):
+        super().__init__()
+        self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        self.layers = nn.ModuleList(Block(config.block()) for _ in range(config.num_hidden_layers))
+        self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
+
+
+class Thinker(Pretrained):
+    """Causal language model over tokens and embeddings."""
+
+    config_class = ThinkerConfig
+
+    def __init__(self, config: ThinkerConfig):
+        super().__init__()
+        self.config = config
+        self.model = Decoder(config)
+        if not config.tie_word_embeddings:
+            self.lm_head = nn.Linear(config.hidden_size, config.vocab_size, bias=False)
+        self.apply(init_weights)
+        for layer in self.model.layers:  # residual branches start small: GPT-2's scaling
+            for weight in (layer.self_attn.o_proj.weight, layer.mlp.down_proj.weight):
+                nn.init.normal_(weight, std=0.02 / (2 * config.num_hidden_layers) ** 0.5)
+
+    def embed(self, ids: Tensor) -> Tensor:
+        """Token embeddings. (B, T) -> (B, T, hidden)"""
+        return self.model.embed_tokens(ids)
+
+    def new_cache(self, batch: int, max_len: int | None = None) -> KVCache:
+        """An empty cache of `max_len` positions (default: the context length)."""
+        c, weight = self.config, self.model.embed_tokens.weight
+        length = max_len or c.max_position_embeddings
+        return KVCache(
+            c.num_hidden_layers,
+            batch,
+            c.num_key_value_heads,
+            length,
+            c.head_dim,
+            weight.dtype,
+            weight.device,
+        )
+
+    def hidden(
+        self,
+        inputs_embeds: Tensor,
+        attention_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Final hidden states. (B, T, hidden) -> (B, T, hidden); see `forward`."""
+        B, T, _ = inputs_embeds.shape
+        past = cache.length if cache is not None else 0
+        S, device = past + T, inputs_embeds.device
+        mask = causal_mask(T, S, device) if T > 1 else None  # (1, 1, T, S)
+        positions = torch.arange(past, S, device=device)  # (T,)
+        if attention_mask is not None:
+            if attention_mask.shape != (B, S):
+                raise ValueError(f"attention_mask is {tuple(attention_mask.shape)}, not {(B, S)}")
+            real = attention_mask.bool()
+            mask = real[:, None, None] if mask is None else mask & real[:, None, None]
+            # Left padding must not shift positions: count real tokens only.
+            positions = (real.long().cumsum(-1) - 1).clamp_min(0)[:, past:]  # (B, T)
+        c = self.config
+        rope = rope_table(positions, c.head_dim, c.rope_theta)
+        x = inputs_embeds
+        for i, layer in enumerate(self.model.layers):
+            x = layer(x, rope, mask, cache, i)  # (B, T, hidden)
+        if cache is not None:
+            cache.advance(T)
+        return self.model.norm(x)
+
+    def logits(self, hidden: Tensor) -> Tensor:
+        """Vocabulary scores. (..., hidden) -> (..., vocab)"""
+        tied = self.config.tie_word_embeddings
+        return hidden @ (self.model.embed_tokens if tied else self.lm_head).weight.T
+
+    def forward(
+        self,
+        input_ids: Tensor | None = None,
+        inputs_embeds: Tensor | None = None,
+        attention_mask: Tensor | None = None,
+        cache: KVCache | None = None,
+    ) -> Tensor:
+        """Next-token logits.
+
+        Args:
+            input_ids: (B, T), or give inputs_embeds (B, T, hidden).
+            attention_mask: (B, S), 1 for real tokens; S counts cached positions too. None: all
+                real. Padding goes on the left.
+            cache: read for the positions before these, and extended by them.
+
+        Returns:
+            (B, T, vocab).
+        """
+        if (input_ids is None) == (inputs_embeds is None):
+            raise ValueError("give exactly one of input_ids and inputs_embeds")
+        x = self.embed(input_ids) if inputs_embeds is None else inputs_embeds
+        return self.logits(self.hidden(x, attention_mask, cache))
+
+    def save_pretrained(
+        self, folder: str | Path, name: str = WEIGHTS, dtype: torch.dtype = torch.bfloat16
+    ) -> None:
+        super().save_pretrained(folder, name, dtype)
+        if name == WEIGHTS:
+            write_json(Path(folder) / "config.json", self.config.to_hugging_face())
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> "Thinker":
+        """Load ours, any dense Qwen3 checkpoint folder, or the Thinker of an omni folder."""
+        folder = Path(folder)
+        if name != WEIGHTS:
+            return super().from_pretrained(folder, name)
+        source = str(folder / "config.json")
+        values = read_json(folder / "config.json")
+        module = cls(ThinkerConfig.from_hugging_face(values, source))
+        tensors = read_tensors(folder)
+        if module.config.tie_word_embeddings:
+            tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
+        load_strict(module, tensors, str(folder))
+        return module.eval()
