@@ -1,0 +1,108 @@
+#!/usr/bin/env python3
+"""Train a stage, or all of them: `python train.py all --preset nano`.
+
+Runs are resumed where they stopped. Several processes: torchrun --nproc_per_node 2 train.py ...
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+
+import argparse
+import signal
+import sys
+from pathlib import Path
+
+import torch
+
+from models.errors import UserError
+from training import distributed
+from training.config import PRESETS, apply_override, load_preset
+from training.loop import Stopped
+from training.objective import STAGES, Paths
+from training.stage import Request, run_stage
+
+ROOT = Path(__file__).resolve().parent
+REAL = ROOT.parent / "shared" / "data"
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("stage", metavar="stage", help=f"{' '.join(STAGES)}, or all (in that order)")
+    add("--preset", default="tiny", help=f"sizes and lengths: {' '.join(PRESETS)}")
+    add("--data_dir", type=Path, help="generated data (build/data/PRESET)")
+    add("--runs_dir", type=Path, help="training runs (runs/PRESET)")
+    add("--real_dir", type=Path, help="real data (../shared/data when it exists)")
+    add("--steps", type=int, help="training steps, instead of the preset's")
+    add("--seed", type=int, default=0)
+    add("--threads", type=int, default=os.cpu_count(), help="CPU threads (all)")
+    add("--device", help="cpu or cuda (cuda when there is one)")
+    add("--restart", action="store_true", help="forget an earlier run of the stage")
+    add("--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides")
+    return parser.parse_args(arguments)
+
+
+def find_paths(args: argparse.Namespace, first: bool) -> Paths:
+    """Where data, runs and real data are."""
+    real = args.real_dir or REAL
+    if args.real_dir and not real.is_dir():
+        raise UserError(f"--real_dir {real}: no such folder")
+    if not real.is_dir():
+        real = None
+        if first:
+            print("no real data (--real_dir): photos and recorded speech are left out of training")
+    return Paths(
+        data=args.data_dir or ROOT / "build" / "data" / args.preset,
+        runs=args.runs_dir or ROOT / "runs" / args.preset,
+        real=real,
+        preset=args.preset,
+    )
+
+
+def main() -> None:
+    """Runs the stages asked for."""
+    args = parse_arguments()
+    if args.stage not in (*STAGES, "all"):
+        raise UserError(f"unknown stage '{args.stage}': choose one of {', '.join(STAGES)}, all")
+    sections = load_preset(args.preset)
+    stages = list(STAGES) if args.stage == "all" else [args.stage]
+    for override in args.overrides:
+        apply_override(sections, stages, override)
+    if args.steps is not None:
+        for stage in stages:
+            if "train" in sections[stage]:
+                sections[stage]["train"]["steps"] = args.steps
+    torch.set_num_threads(args.threads)
+    torch.set_flush_denormal(True)  # denormals are up to 100 times slower on a CPU
+    world = distributed.start(args.device)
+    paths = find_paths(args, world.first)
+    for stage in stages:
+        run_stage(
+            Request(
+                stage=stage,
+                preset=args.preset,
+                section=sections[stage],
+                paths=paths,
+                seed=args.seed,
+                workers=args.threads,
+                restart=args.restart,
+            ),
+            world,
+        )
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
+    except Stopped as stopped:
+        print(f"{stopped}: run the same command to go on", file=sys.stderr)
+        sys.exit(128 + signal.SIGTERM)
+    finally:
+        distributed.stop()

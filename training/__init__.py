@@ -1,0 +1,1 @@
+"""Training: one loop, one objective per stage, checkpoints, logging, distributed start."""

@@ -1,0 +1,151 @@
+"""Presets and the loop's own settings. Refuses unknown keys, so a typing error is not a default."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from models.errors import UserError
+from training.objective import STAGES
+
+PRESETS = ("nano", "tiny", "small")
+CONFIGS = Path(__file__).resolve().parent.parent / "configs"
+
+# Settings that may change when a run is resumed: they do not change what is learnt from a batch.
+FREE = {"steps", "accumulate", "parallel", "prefetch"}
+FREE |= {"checkpoint_minutes", "validate_every", "log_every"}
+
+
+@dataclass
+class TrainConfig:
+    """The `train` section of a stage."""
+
+    steps: int
+    batch_size: int  # items in the global batch, all processes together
+    lr: float  # peak learning rate
+    optimizer: str = "adamw"  # adamw | muon (hidden matrices by Muon, the rest by AdamW)
+    warmup_steps: int = 100  # lr rises linearly over these
+    decay_fraction: float = 0.3  # of the steps, at the end: lr falls linearly …
+    final_lr_ratio: float = 0.05  # … to this share of the peak
+    weight_decay: float = 0.1  # on matrices only (not on norms, biases, embeddings)
+    clip: float = 1.0  # largest gradient norm
+    dtype: str = "float32"  # of autocast: float32 (none) | bfloat16
+    accumulate: int = 1  # slices of a process's batch, one after another, to save memory
+    parallel: str = "ddp"  # under torchrun: ddp | fsdp
+    prefetch: int = 0  # threads that make batches ahead
+    checkpoint_minutes: float = 3.0
+    validate_every: int = 500  # steps
+    log_every: int = 10  # steps
+
+    def __post_init__(self) -> None:
+        for name, kind in self.__annotations__.items():
+            kind = {"int": int, "float": float, "str": str}[kind]
+            value = getattr(self, name)
+            try:
+                cast = kind(value)
+            except (TypeError, ValueError):
+                cast = None
+            if cast is None or (kind is int and cast != value):
+                raise UserError(f"train.{name} must be of type {kind.__name__}, not {value!r}")
+            setattr(self, name, cast)
+        _one_of("optimizer", self.optimizer, ("adamw", "muon"))
+        _one_of("dtype", self.dtype, ("float32", "bfloat16"))
+        _one_of("parallel", self.parallel, ("ddp", "fsdp"))
+        for name in ("steps", "batch_size", "accumulate", "validate_every", "log_every"):
+            if getattr(self, name) < 1:
+                raise UserError(f"train.{name} must be at least 1, not {getattr(self, name)}")
+        if not 0.0 <= self.decay_fraction <= 1.0:
+            raise UserError(f"train.decay_fraction must be in 0..1, not {self.decay_fraction}")
+
+    @classmethod
+    def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
+        """From a `train` section; unknown or missing keys are named."""
+        known = {f.name for f in fields(cls)}
+        if unknown := sorted(set(values) - known):
+            raise UserError(
+                f"unknown train setting {', '.join(unknown)}: known are {', '.join(sorted(known))}"
+            )
+        if missing := sorted({"steps", "batch_size", "lr"} - set(values)):
+            raise UserError(f"the train section lacks {', '.join(missing)}")
+        return cls(**values)
+
+
+def load_preset(preset: str) -> dict[str, dict[str, Any]]:
+    """The sections of `configs/<preset>.yaml`."""
+    _one_of("preset", preset, PRESETS)
+    return yaml.safe_load((CONFIGS / f"{preset}.yaml").read_text(encoding="utf-8"))
+
+
+def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text: str) -> None:
+    """Applies one `--set [stage.]section.key=value` to the sections of `stages`, in place."""
+    name, equals, value = text.partition("=")
+    parts = name.split(".")
+    if parts[0] in STAGES:
+        stages, parts = [parts[0]], parts[1:]
+    if not equals or len(parts) != 2 or parts[0] not in ("model", "train", "data"):
+        raise UserError(f"--set {text}: write [stage.]section.key=value, section model|train|data")
+    section, key = parts
+    known = {f.name for f in fields(TrainConfig)} if section == "train" else set()
+    found = False
+    for stage in stages:
+        settings = sections[stage].get(section, {})
+        if key in settings or key in known:
+            sections[stage].setdefault(section, {})[key] = parse_value(value)
+            found = True
+    if not found:
+        raise UserError(f"--set {text}: no stage here has a setting {section}.{key}")
+
+
+def parse_value(text: str) -> Any:
+    """A YAML scalar or list; unlike YAML 1.1, `1e-3` is a number."""
+    try:
+        return float(text) if "e" in text.lower() else yaml.safe_load(text)
+    except ValueError:
+        return yaml.safe_load(text)
+
+
+def identity(stage: str, preset: str, seed: int, section: dict[str, Any]) -> dict[str, Any]:
+    """What makes a run this run: a checkpoint with another identity is not continued."""
+    train = section.get("train")
+    return {
+        "stage": stage,
+        "preset": preset,
+        "seed": seed,
+        "model": section.get("model") or {},
+        "data": section.get("data") or {},
+        "train": asdict(TrainConfig.from_dict(train)) if train else {},
+    }
+
+
+def check_same(old: dict[str, Any], new: dict[str, Any], run_dir: Path) -> None:
+    """Refuses to go on with a run whose settings differ in a way that matters."""
+    before, now = _flat(old), _flat(new)
+    free = {f"train.{name}" for name in FREE}
+    different = [
+        f"{key} was {before.get(key, 'absent')}, is {now.get(key, 'absent')}"
+        for key in sorted((before.keys() | now.keys()) - free)
+        if before.get(key) != now.get(key)
+    ]
+    if different:
+        raise UserError(
+            f"{run_dir} holds a run with other settings ({'; '.join(different)}): "
+            "put them back, or begin anew with --restart"
+        )
+
+
+def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
+    flat: dict[str, Any] = {}
+    for key, value in values.items():
+        if isinstance(value, dict):
+            flat |= _flat(value, f"{prefix}{key}.")
+        else:
+            flat[prefix + key] = value
+    return flat
+
+
+def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
+    if value not in allowed:
+        raise UserError(f"unknown {name} '{value}': choose one of {', '.join(allowed)}")

@@ -1,0 +1,68 @@
+"""The optimisers and the learning-rate schedule. Refuses to know what the model is for."""
+
+from __future__ import annotations
+
+from torch import nn
+from torch.optim import AdamW, Muon, Optimizer
+
+from training.config import TrainConfig
+
+HIDDEN = {"layers", "blocks"}  # module lists whose Linear weights are "hidden matrices"
+
+
+def decay_start(config: TrainConfig) -> int:
+    """The first step whose learning rate is below the peak again."""
+    return config.steps - round(config.steps * config.decay_fraction)
+
+
+def lr_at(step: int, config: TrainConfig) -> float:
+    """Warmup, constant, then a linear fall to `final_lr_ratio` at the last step."""
+    start = decay_start(config)
+    lr = config.lr * min(1.0, (step + 1) / max(1, config.warmup_steps))
+    if step >= start:
+        done = (step - start + 1) / (config.steps - start)
+        lr *= 1.0 - (1.0 - config.final_lr_ratio) * done
+    return lr
+
+
+def make_optimizers(model: nn.Module, config: TrainConfig) -> list[Optimizer]:
+    """AdamW for everything, or Muon for hidden matrices and AdamW for the rest."""
+    owners = {
+        f"{prefix}.{name}".lstrip("."): module
+        for prefix, module in model.named_modules()
+        for name, _ in module.named_parameters(recurse=False)
+    }
+    hidden, matrices, others = [], [], []
+    for name, p in model.named_parameters():
+        if not p.requires_grad:
+            continue
+        linear = isinstance(owners[name], nn.Linear) and p.ndim == 2
+        if config.optimizer == "muon" and linear and HIDDEN & set(name.split(".")):
+            hidden.append(p)
+        elif p.ndim >= 2 and not isinstance(owners[name], nn.Embedding):
+            matrices.append(p)
+        else:
+            others.append(p)
+    optimizers: list[Optimizer] = []
+    groups = [(matrices, config.weight_decay), (others, 0.0)]
+    groups = [{"params": ps, "weight_decay": decay} for ps, decay in groups if ps]
+    if groups:
+        optimizers.append(AdamW(groups, lr=config.lr, betas=(0.9, 0.95), eps=1e-8, fused=True))
+    if hidden:
+        optimizers.append(
+            Muon(  # the update's size matches AdamW's, so both use one learning rate
+                hidden,
+                lr=config.lr,
+                weight_decay=config.weight_decay,
+                nesterov=True,
+                adjust_lr_fn="match_rms_adamw",
+            )
+        )
+    return optimizers
+
+
+def set_lr(optimizers: list[Optimizer], lr: float) -> None:
+    """Sets every group's learning rate."""
+    for optimizer in optimizers:
+        for group in optimizer.param_groups:
+            group["lr"] = lr

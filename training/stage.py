@@ -1,0 +1,74 @@
+"""From a stage's name and settings to its finished folder. Refuses to train what is finished."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from training.config import check_same, identity
+from training.distributed import World
+from training.loop import STABLE, STATE, Trainer, seed_all
+from training.objective import Paths, load_stage
+
+
+@dataclass(frozen=True)
+class Request:
+    """One stage to run."""
+
+    stage: str
+    preset: str
+    section: dict[str, Any]
+    paths: Paths
+    seed: int
+    workers: int  # processes for making data
+    restart: bool
+
+
+def run_stage(request: Request, world: World) -> None:
+    """Makes the stage's data, trains it (or goes on training it) and writes `final/`."""
+    stage, run_dir = request.stage, request.paths.runs / request.stage
+    module = load_stage(stage)
+    if world.first:
+        if request.restart:
+            forget(run_dir)
+        run_dir.mkdir(parents=True, exist_ok=True)
+    world.barrier()
+    who = identity(stage, request.preset, request.seed, request.section)
+    if finished(run_dir, who):
+        if world.first:
+            print(f"{stage}: finished already ({run_dir / 'final'}); --restart trains it anew")
+        return
+    extra = {"seed": request.seed, "preset": request.preset, "workers": request.workers}
+    config = request.section | extra
+    if stage == "tokenizer":  # no loop: it counts, it does not learn by gradient
+        if world.first:
+            module.run(config, request.paths)
+            (run_dir / "final" / "training.json").write_text(json.dumps(who, indent=1) + "\n")
+        world.barrier()
+        return
+    if world.first:
+        module.prepare(config, request.paths)
+    world.barrier()
+    seed_all(request.seed, 0, 0)
+    Trainer(module.build(config, request.paths), who, run_dir, world).run()
+
+
+def finished(run_dir: Path, who: dict[str, Any]) -> bool:
+    """Whether `final/` holds this run, trained at least as long as asked."""
+    record = run_dir / "final" / "training.json"
+    if not record.exists():
+        return False
+    done = json.loads(record.read_text(encoding="utf-8"))
+    check_same({key: done[key] for key in who}, who, run_dir)
+    return not who["train"] or who["train"]["steps"] <= done["train"]["steps"]
+
+
+def forget(run_dir: Path) -> None:
+    """Removes what an earlier run of the stage left."""
+    for name in ("final", "final.new", "final.old", "tensorboard"):
+        shutil.rmtree(run_dir / name, ignore_errors=True)
+    for name in (STATE, STABLE, "log.jsonl", "loss.png"):
+        (run_dir / name).unlink(missing_ok=True)
