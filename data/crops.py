@@ -26,7 +26,7 @@ class CropReader:
         rng = np.random.default_rng((self.seed, step))
         picks = rng.integers(len(self.reader), size=size)
         places = rng.random(size)
-        rows = [self.crop(int(picks[i]), places[i]) for i in range(rank, size, world)]
+        rows = [self.crop(int(picks[i]), places[i]) for i in range(size * rank // world, size * (rank + 1) // world)]
         return np.stack(rows)
 
     def crop(self, index: int, place: float) -> np.ndarray:

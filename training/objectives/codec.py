@@ -11,9 +11,9 @@ from torch import Tensor, nn
 from data.crops import CropReader
 from data.speaking import build as build_speech
 from models.codec import CodecConfig, MelCodec
-from models.mel import HOP, log_mel
+from models.mel import FRAME_RATE, HOP, log_mel
 from models.quantizer import perplexity
-from training.objective import Loss, Paths
+from training.objective import Loss, Paths, to_device
 
 CROP_SECONDS = 1.92  # 48 code frames
 COMMITMENT = 0.25  # weight of the commitment loss
@@ -38,32 +38,30 @@ class CodecTask(nn.Module):
         fit = mel_loss(made, mel)
         total = fit + COMMITMENT * quantized.commitment
         B = len(mel)
-        logs = {"mel": float(fit.detach()) * B, "commit": float(quantized.commitment.detach()) * B}
+        logs = {"mel": fit.detach() * B, "commitment": quantized.commitment.detach() * B}
         return Loss(total * B, B, logs)
 
 
 class CodecObjective:
     """Batches, loss, validation and saving of the codec stage."""
 
-    def __init__(self, config, paths: Paths):
-        self.config = config
-        self.model = CodecTask(CodecConfig(**config.model))
-        samples = int(CROP_SECONDS * 100) * HOP
-        self.train = CropReader(paths.data / "speaking_train", samples, config.train.seed)
+    def __init__(self, config: dict, paths: Paths):
+        self.model = CodecTask(CodecConfig(**config["model"]))
+        self.size = config["train"]["batch_size"]
+        samples = round(CROP_SECONDS * FRAME_RATE) * HOP
+        self.train = CropReader(paths.data / "speaking_train", samples, config["seed"])
         self.dev = CropReader(paths.data / "speaking_dev", samples, seed=0)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         """Log-mels of this rank's crops."""
-        waves = self.train.batch(step, self.config.train.batch_size, rank, world)
+        waves = self.train.batch(step, self.size, rank, world)
         return {"mel": log_mel(torch.from_numpy(waves))}
 
-    @torch.no_grad()
     def validate(self) -> dict[str, float]:
         """Reconstruction error and how many codes are in use, on unseen sentences."""
-        codec = self.model.codec.eval()
-        device = next(codec.parameters()).device
+        codec = self.model.codec
         waves = torch.from_numpy(self.dev.batch(0, VALIDATION_CROPS))
-        mel = log_mel(waves).to(device)
+        mel = to_device(log_mel(waves), next(codec.parameters()).device)
         codes = codec.encode(mel)  # (B, T/4, K)
         figures = {"dev_l1": float(F.l1_loss(codec.decode(codes), mel))}
         size = codec.config.codebook_size
@@ -71,7 +69,6 @@ class CodecObjective:
             counts = torch.bincount(codes[..., k].flatten(), minlength=size)
             figures[f"perplexity_{k}"] = float(perplexity(counts))
             figures[f"used_{k}"] = float((counts > 0).sum())
-        codec.train()
         return figures
 
     def save(self, folder: Path) -> None:
@@ -79,11 +76,11 @@ class CodecObjective:
         self.model.codec.save_pretrained(folder)
 
 
-def prepare(config, paths: Paths) -> None:
+def prepare(config: dict, paths: Paths) -> None:
     """Make the speech this stage learns from."""
     build_speech(config, paths)
 
 
-def build(config, paths: Paths) -> CodecObjective:
+def build(config: dict, paths: Paths) -> CodecObjective:
     """The objective of stage `codec`."""
     return CodecObjective(config, paths)
