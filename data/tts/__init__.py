@@ -1,0 +1,1 @@
+"""Speech engines, one a file; each loads on first use."""

@@ -1,0 +1,67 @@
+"""festival through one persistent process per voice: the held-out voices, for hearing only.
+
+Returns int16 at 16 kHz. Refuses a missing program or voice with one line that names the package.
+"""
+
+import atexit
+import os
+import subprocess
+import tempfile
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from models.errors import UserError
+
+RATE = 16000  # Hz
+VOICES = {  # voice -> (its folder under /usr/share/festival/voices, Debian package)
+    "cmu_us_slt_arctic_hts": ("us/cmu_us_slt_arctic_hts", "festvox-us-slt-hts"),
+    "ked_diphone": ("english/ked_diphone", "festvox-kdlpc16k"),
+}
+_ROOT = Path("/usr/share/festival/voices")
+_DONE = "muomni-done"
+
+
+def available(voice: str) -> bool:
+    """Whether festival and this voice are installed."""
+    return Path("/usr/bin/festival").exists() and (_ROOT / VOICES[voice][0]).exists()
+
+
+@lru_cache(maxsize=None)
+def _process(voice: str, owner: int) -> subprocess.Popen:
+    """One festival that answers commands; `owner` is our process id: pipes survive no fork."""
+    if voice not in VOICES:
+        raise UserError(f"no festival voice {voice!r}; choose one of {', '.join(VOICES)}")
+    if not available(voice):
+        raise UserError(f"voice {voice} is missing: apt-get install festival {VOICES[voice][1]}")
+    process = subprocess.Popen(
+        ["festival", "--pipe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL, text=True,
+    )
+    atexit.register(process.kill)
+    process.stdin.write(f"(voice_{voice})\n")
+    return process
+
+
+def synthesise(text: str, voice: str) -> np.ndarray:
+    """Speak `text`. (samples,)"""
+    process = _process(voice, os.getpid())
+    plain = text.replace("\\", " ").replace('"', " ")
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "speech.wav"
+        process.stdin.write(
+            f'(utt.save.wave (utt.synth (Utterance Text "{plain}")) "{path}" \'riff)\n'
+            f'(format t "{_DONE}\\n")\n'
+        )
+        process.stdin.flush()
+        for line in process.stdout:
+            if _DONE in line:
+                break
+        if not path.exists():
+            raise UserError(f"festival could not speak {text!r} as {voice}")
+        wave, rate = soundfile.read(path, dtype="int16")
+    if rate != RATE:
+        raise UserError(f"festival voice {voice} speaks at {rate} Hz, not {RATE}")
+    return wave
