@@ -11,7 +11,7 @@ import random
 import re
 from functools import cache
 
-from data.objects import (COLORS, KINDS, NUMBER_WORDS, SYNONYMS, article, count_word, plural)
+from data.objects import COLORS, KINDS, NUMBER_WORDS, SYNONYMS, article, count_word, plural
 from data.paraphrases import SAY, SAY_RELATION, pick
 from data.scene import Scene, Thing
 

@@ -50,7 +50,7 @@ ASK: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
                "Where do you see the {x}?", "Tell me where the {x} is.", "What is the position of the {x}?",
                "Where is the {x} located?", "Can you tell me where the {x} is?"),
               ("Whereabouts is the {x}?", "Say where the {x} is.")),
-    "relation": (("Is the {x} {r} the {y}?", "Do you see the {x} {r} the {y}?", "Is the {y} with the {x} {r} it?",
+    "relation": (("Is the {x} {r} the {y}?", "Do you see the {x} {r} the {y}?", "Does it show the {x} {r} the {y}?",
                   "In the picture, is the {x} {r} the {y}?", "Tell me, is the {x} {r} the {y}?",
                   "Would you say the {x} is {r} the {y}?", "Yes or no: is the {x} {r} the {y}?",
                   "Can you see the {x} {r} the {y}?"),

@@ -11,9 +11,18 @@ import random
 import re
 from collections.abc import Callable
 
-from data.captions import (MIN_GAP, as_number, caption, list_phrase, mentions, noun, scene_groups,
-                           score_caption, sentence)
-from data.objects import (COLORS, KINDS, SHAPES, SYNONYMS, article, count_word, plural)
+from data.captions import (
+    MIN_GAP,
+    as_number,
+    caption,
+    list_phrase,
+    mentions,
+    noun,
+    scene_groups,
+    score_caption,
+    sentence,
+)
+from data.objects import COLORS, KINDS, SHAPES, SYNONYMS, article, count_word, plural
 from data.paraphrases import ask
 from data.scene import REGIONS, Scene, Thing, known_kinds, same_category
 
@@ -38,7 +47,7 @@ def _names_of(thing: Thing) -> list[str]:
     return [noun(thing), thing.name, *SYNONYMS.get(thing.name, ())]
 
 
-def _thing_answer(kind: str, question: str, thing: Thing, the: bool = False) -> Question:
+def thing_answer(kind: str, question: str, thing: Thing, the: bool = False) -> Question:
     phrase = f"the {noun(thing)}" if the else article(noun(thing))
     return {"kind": kind, "question": question, "answer": sentence(phrase) + ".",
             "accept": _names_of(thing)}
@@ -50,7 +59,7 @@ def _yes_no(kind: str, question: str, yes: bool) -> Question:
 
 def what(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     if len(scene.things) == 1 and scene.things[0].kind != "sign":
-        return _thing_answer("what", ask(rng, "what", split), scene.things[0])
+        return thing_answer("what", ask(rng, "what", split), scene.things[0])
     return {"kind": "list", "question": ask(rng, "list", split),
             "answer": sentence(list_phrase(scene)) + ".", "things": scene_groups(scene)}
 
@@ -131,6 +140,12 @@ def _along(one: Thing, other: Thing, axis: tuple[int, int]) -> float:
     return (one.x - other.x) * axis[0] + (one.y - other.y) * axis[1]
 
 
+def _clearly(one: Thing, other: Thing, axis: tuple[int, int]) -> bool:
+    """Far enough along the axis, and not mostly to the side of it."""
+    along, aside = _along(one, other, axis), _along(one, other, (axis[1], axis[0]))
+    return along >= MIN_GAP and abs(aside) <= 1.2 * along
+
+
 def relation(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     named = referents(scene)
     if len(named) < 2:
@@ -139,8 +154,7 @@ def relation(scene: Scene, rng: random.Random, split: str, objects: str) -> Ques
     for _ in range(12):
         (x, one), (y, other) = rng.sample(named, 2)
         words, axis = rng.choice(list(RELATIONS.items()))
-        along = _along(one, other, axis)
-        if abs(along) >= MIN_GAP and (along > 0) == yes:
+        if _clearly(one, other, axis) if yes else _along(one, other, axis) <= -MIN_GAP:
             return _yes_no("relation", ask(rng, "relation", split, x=x, y=y, r=words), yes)
     return None
 
@@ -152,39 +166,40 @@ def relation_what(scene: Scene, rng: random.Random, split: str, objects: str) ->
         for words, axis in rng.sample(list(RELATIONS.items()), len(RELATIONS)):
             rest = [t for t in scene.things if t is not other]
             there = [t for t in rest if _along(t, other, axis) > -8]  # pixels: all but clearly not
-            if len(there) == 1 and _along(there[0], other, axis) >= MIN_GAP and (
-                    there[0].kind != "sign"):
-                return _thing_answer("relation", ask(rng, "relation_what", split, y=y, r=words),
+            if len(there) == 1 and _clearly(there[0], other, axis) and there[0].kind != "sign":
+                return thing_answer("relation", ask(rng, "relation_what", split, y=y, r=words),
                                      there[0])
     return None
 
 
-def _absent(scene: Scene, rng: random.Random, split: str, objects: str) -> str | None:
+def absent(scene: Scene, rng: random.Random, objects: str) -> str | None:
     """Something that is not there but nearly: same shape, same colour, or same category."""
     present = {t.name for t in scene.things}
     pairs = {(t.name, t.color) for t in scene.things}
-    near = rng.choice(scene.objects()) if scene.objects() else None
-    if near and near.kind == "shape" and rng.random() < 0.7:
+    near = rng.choice(scene.objects())
+    if near.kind == "shape" and rng.random() < 0.7:
         if rng.random() < 0.5:
             phrase = (near.name, rng.choice(list(COLORS)))
         else:
             phrase = (rng.choice(SHAPES), near.color)
         return None if phrase in pairs else f"{phrase[1]} {phrase[0]}"
     names = known_kinds(objects)
-    if near and near.kind == "emoji" and rng.random() < 0.6:
+    if near.kind == "emoji" and rng.random() < 0.6:
         names = same_category(near.name)
     name = rng.choice(names)
     return None if name in present else name
 
 
 def exists(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
+    if not scene.objects():  # a lone sign could only ever be answered no
+        return None
     yes = rng.random() < 0.5
     for _ in range(8):
         if yes:
-            thing = rng.choice(scene.objects()) if scene.objects() else None
-            phrase = thing and (noun(thing) if rng.random() < 0.7 else thing.name)
+            thing = rng.choice(scene.objects())
+            phrase = noun(thing) if rng.random() < 0.7 else thing.name
         else:
-            phrase = _absent(scene, rng, split, objects)
+            phrase = absent(scene, rng, objects)
         if phrase:
             return _yes_no("exists", ask(rng, "exists", split, ax=article(phrase)), yes)
     return None
@@ -201,7 +216,7 @@ def compare(scene: Scene, rng: random.Random, split: str, objects: str) -> Quest
                 bigger = one if ratio > 1 else other
                 right = bigger if kind == "compare" else (other if bigger is one else one)
                 question = ask(rng, kind, split, x=x, y=y)
-                return _thing_answer("compare", question, right, the=True)
+                return thing_answer("compare", question, right, the=True)
     return None
 
 
@@ -232,6 +247,11 @@ BUILDERS: tuple[tuple[Builder, int], ...] = (  # with how often each is tried
     (relation, 2), (relation_what, 1), (exists, 2), (compare, 1), (more, 1), (read, 2))
 
 
+def _same(one: Question, other: Question) -> bool:
+    return one["question"] == other["question"] or (
+        one["kind"] == other["kind"] == "where" and one["answer"] == other["answer"])
+
+
 def questions(scene: Scene, rng: random.Random, split: str, objects: str = "all"
               ) -> list[Question]:
     """Up to `MOST` questions, of as many kinds as the scene allows, no two asked alike."""
@@ -242,7 +262,7 @@ def questions(scene: Scene, rng: random.Random, split: str, objects: str = "all"
     out: list[Question] = []
     for build in builders:
         question = build(scene, rng, split, objects)
-        if question and all(question["question"] != q["question"] for q in out):
+        if question and not any(_same(question, q) for q in out):
             out.append(question)
         if len(out) == MOST:
             break
@@ -284,6 +304,8 @@ def score(answer: str, question: Question) -> bool:
     thing, by naming that thing and no other.
     """
     kind, said = question["kind"], normalise(answer)
+    if kind == "read":  # before yes and no: a sign may say either
+        return (" " + said).endswith(" " + normalise(question["answer"]))
     if question["answer"] in ("Yes.", "No."):
         return said.split()[:1] == [normalise(question["answer"])]
     if kind in ("caption", "list"):
@@ -296,8 +318,6 @@ def score(answer: str, question: Question) -> bool:
         return [w for w in said.split() if w.isdigit()][:1] == [normalise(question["answer"])]
     if kind == "where":
         return _region(answer) == _region(question["answer"])
-    if kind == "read":
-        return (" " + said).endswith(" " + normalise(question["answer"]))
     if kind == "change":
         return score_change(answer, question)
     return said == normalise(question["answer"])

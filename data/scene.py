@@ -10,8 +10,16 @@ from __future__ import annotations
 import random
 from dataclasses import asdict, dataclass, field
 
-from data.objects import (COLORS, EMOJI_KINDS, KINDS, SHAPE_KINDS, SHAPES, WORDS, held_out,
-                          held_out_background)
+from data.objects import (
+    COLORS,
+    EMOJI_KINDS,
+    KINDS,
+    SHAPE_KINDS,
+    SHAPES,
+    WORDS,
+    held_out,
+    held_out_background,
+)
 
 SIZE = 224  # pixels a side
 SMALL = (40, 58)  # pixels a side; the gap to LARGE keeps "small" and "large" unambiguous
