@@ -1,4 +1,4 @@
-"""Scene -> English: noun phrases, the list of what is there, captions; and English -> what it names.
+"""Scene -> English: noun phrases, lists and captions; and English -> the things it names.
 
 Captions name every group of things, left to right, so that one picture has one right list. A
 caption is right (`score_caption`) when it names exactly the groups of the scene, each with its
@@ -72,8 +72,11 @@ def caption(scene: Scene, rng: random.Random, split: str) -> str:
         relation = relation_between(*pair)
         if relation:
             text = pick(rng, SAY_RELATION, split)
-            return sentence(text.format(x=article(noun(pair[0])), y=article(noun(pair[1])),
-                                        r=relation, b=background))
+            return sentence(
+                text.format(
+                    x=article(noun(pair[0])), y=article(noun(pair[1])), r=relation, b=background
+                )
+            )
     verb = "is" if len(groups[0]) == 1 else "are"
     text = pick(rng, SAY, split).format(s=list_phrase(scene), b=background, **{"is": verb})
     return sentence(text)
@@ -81,8 +84,10 @@ def caption(scene: Scene, rng: random.Random, split: str) -> str:
 
 def scene_groups(scene: Scene) -> list[list]:
     """The groups as JSON: [name, colour of a shape, count, text of a sign]."""
-    return [[g[0].name, g[0].color if g[0].kind == "shape" else "", len(g), g[0].text.lower()]
-            for g in groups_in_order(scene)]
+    return [
+        [g[0].name, g[0].color if g[0].kind == "shape" else "", len(g), g[0].text.lower()]
+        for g in groups_in_order(scene)
+    ]
 
 
 @cache
@@ -94,8 +99,10 @@ def _names() -> tuple[dict[str, str], re.Pattern]:
             said[form.lower()] = kind.name
     either = "|".join(re.escape(form) for form in sorted(said, key=len, reverse=True))
     number = "|".join((*NUMBER_WORDS[1:], r"\d+"))
-    pattern = re.compile(rf"\b(?:({number}) )?(?:(?:big|large|small|little) )?"
-                         rf"(?:({'|'.join(COLORS)}|grey) )?({either})\b")
+    pattern = re.compile(
+        rf"\b(?:({number}) )?(?:(?:big|large|small|little) )?"
+        rf"(?:({'|'.join(COLORS)}|grey) )?({either})\b"
+    )
     return said, pattern
 
 

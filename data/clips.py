@@ -20,8 +20,18 @@ from data.render import render
 from data.scene import SIZE, Scene, Thing, sample_scene
 
 FRAMES = 4
-CHANGES = ("left", "right", "up", "down", "grows", "shrinks", "appears", "disappears", "turns",
-           "still")
+CHANGES = (
+    "left",
+    "right",
+    "up",
+    "down",
+    "grows",
+    "shrinks",
+    "appears",
+    "disappears",
+    "turns",
+    "still",
+)
 MOVES = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
 TRAVEL = (70, 110)  # pixels between the first frame and the last
 FPS = 25  # of a written file
@@ -44,12 +54,16 @@ def _clear(thing: Thing, others: list[Thing]) -> bool:
     half = thing.side / 2
     if not (half - 6 <= thing.x <= SIZE - half + 6 and half - 6 <= thing.y <= SIZE - half + 6):
         return False
-    return all(abs(thing.x - o.x) > (thing.side + o.side) / 2 - 6
-               or abs(thing.y - o.y) > (thing.side + o.side) / 2 - 6 for o in others)
+    return all(
+        abs(thing.x - o.x) > (thing.side + o.side) / 2 - 6
+        or abs(thing.y - o.y) > (thing.side + o.side) / 2 - 6
+        for o in others
+    )
 
 
-def _changed(thing: Thing, change: str, share: float, travel: float, color: str,
-             rgb: tuple[int, int, int]) -> Thing | None:
+def _changed(
+    thing: Thing, change: str, share: float, travel: float, color: str, rgb: tuple[int, int, int]
+) -> Thing | None:
     """The thing when `share` (0 to 1) of the change is done; None when it cannot be seen."""
     thing = copy.deepcopy(thing)
     if change in MOVES:
@@ -57,7 +71,7 @@ def _changed(thing: Thing, change: str, share: float, travel: float, color: str,
         thing.y = round(thing.y + MOVES[change][1] * travel * share, 1)
     elif change in ("grows", "shrinks"):
         factor = 2.1 if change == "grows" else 1 / 2.1
-        thing.side = round(thing.side * factor ** share, 1)
+        thing.side = round(thing.side * factor**share, 1)
     elif (change == "appears" and share < 0.5) or (change == "disappears" and share > 0.5):
         return None
     elif change == "turns" and share > 0.5:
@@ -84,13 +98,17 @@ def sample_clip(rng: random.Random, split: str, objects: str = "all", frames: in
         if (change == "grows") != (thing.size == "small") and change in ("grows", "shrinks"):
             continue
         travel, color = rng.uniform(*TRAVEL), rng.choice(list(COLORS))
-        if change == "turns" and (color in (thing.color, scene.background.color) or (
-                split == "train" and held_out(thing.name, color))):
+        if change == "turns" and (
+            color in (thing.color, scene.background.color)
+            or (split == "train" and held_out(thing.name, color))
+        ):
             continue
-        rest = scene.things[:index] + scene.things[index + 1:]
+        rest = scene.things[:index] + scene.things[index + 1 :]
         last = _changed(thing, change, 1.0, travel, color, COLORS[color])
-        steps = [_changed(thing, change, k / (frames - 1), travel, color, COLORS[color])
-                 for k in range(frames)]
+        steps = [
+            _changed(thing, change, k / (frames - 1), travel, color, COLORS[color])
+            for k in range(frames)
+        ]
         if last is not None and not all(_clear(t, rest) for t in steps if t is not None):
             continue
         return Clip(change, index, [_with(scene, index, step) for step in steps])
@@ -98,7 +116,7 @@ def sample_clip(rng: random.Random, split: str, objects: str = "all", frames: in
 
 def _with(scene: Scene, index: int, thing: Thing | None) -> Scene:
     frame = copy.deepcopy(scene)
-    frame.things[index:index + 1] = [] if thing is None else [thing]
+    frame.things[index : index + 1] = [] if thing is None else [thing]
     return frame
 
 
@@ -109,7 +127,7 @@ def _thing(clip: Clip) -> Thing:
 
 
 def clip_answer(clip: Clip) -> str:
-    """"The red circle moves to the right." """
+    """ "The red circle moves to the right." """
     if clip.change == "still":
         return "Nothing changes."
     thing = _thing(clip)
@@ -117,25 +135,41 @@ def clip_answer(clip: Clip) -> str:
         return sentence(f"{article(noun(thing))} appears.")
     if clip.change == "turns":
         return f"The {noun(thing)} turns {clip.frames[-1].things[clip.thing].color}."
-    verb = {"left": "moves to the left", "right": "moves to the right", "up": "moves up",
-            "down": "moves down"}
+    verb = {
+        "left": "moves to the left",
+        "right": "moves to the right",
+        "up": "moves up",
+        "down": "moves down",
+    }
     return f"The {noun(thing)} {verb.get(clip.change, clip.change)}."
 
 
 def clip_questions(clip: Clip, rng: random.Random, split: str) -> list[Question]:
     """What happens (always), and of a move which way, and a balanced yes or no."""
-    out = [{"kind": "change", "question": ask(rng, "change", split), "answer": clip_answer(clip)}
-           for _ in range(2)]
+    out = [
+        {"kind": "change", "question": ask(rng, "change", split), "answer": clip_answer(clip)}
+        for _ in range(2)
+    ]
     if clip.change not in MOVES:
         return out[:1] if out[0]["question"] == out[1]["question"] else out
     name = noun(_thing(clip))
     way = {"left": "to the left", "right": "to the right"}
-    out.append({"kind": "change", "question": ask(rng, "direction", split, x=name),
-                "answer": f"The {name} moves {way.get(clip.change, clip.change)}."})
+    out.append(
+        {
+            "kind": "change",
+            "question": ask(rng, "direction", split, x=name),
+            "answer": f"The {name} moves {way.get(clip.change, clip.change)}.",
+        }
+    )
     yes = rng.random() < 0.5
     asked = clip.change if yes else rng.choice([m for m in MOVES if m != clip.change])
-    out.append({"kind": "exists", "question": f"Does the {name} move {way.get(asked, asked)}?",
-                "answer": "Yes." if yes else "No."})
+    out.append(
+        {
+            "kind": "exists",
+            "question": f"Does the {name} move {way.get(asked, asked)}?",
+            "answer": "Yes." if yes else "No.",
+        }
+    )
     return out
 
 

@@ -36,55 +36,67 @@ _EMOJI = {
         |🦅 eagle|🦉 owl:brown|🐧 penguin|🦜 parrot|🦚 peacock|🦩 flamingo:pink|🦢 swan:white
         |🦃 turkey|🐸 frog:green|🐢 turtle:green|🦎 lizard:green|🐍 snake:green
         |🐊 crocodile:green|🐳 whale:blue|🐬 dolphin:blue|🦈 shark|🐟 fish/fish:blue
-        |🐙 octopus/octopuses|🦀 crab:red|🦞 lobster:red|🐌 snail|🦋 butterfly/butterflies:blue
-        |🐝 bee|🐜 ant|🐞 ladybug:red|🕷 spider:black|🐛 caterpillar:green|🦂 scorpion
-        |🦘 kangaroo|🦏 rhino:gray|🦛 hippo|🦙 llama|🦥 sloth|🦦 otter|🦌 deer/deer
-        |🦄 unicorn|🐉 dragon:green|🦖 dinosaur:green""",
+        |🐙 octopus/octopuses|🦀 crab:red|🦞 lobster:red|🐌 snail
+        |🦋 butterfly/butterflies:blue|🐝 bee|🐜 ant|🐞 ladybug:red|🕷 spider:black
+        |🐛 caterpillar:green|🦂 scorpion|🦘 kangaroo|🦏 rhino:gray|🦛 hippo|🦙 llama|🦥 sloth
+        |🦦 otter|🦌 deer/deer|🦄 unicorn|🐉 dragon:green|🦖 dinosaur:green""",
     "fruit": """🍎 apple:red|🍌 banana:yellow|🍇 bunch of grapes/bunches of grapes:purple
-        |🍉 watermelon|🍓 strawberry/strawberries:red|🍋 lemon:yellow|🍍 pineapple|🍐 pear:green
-        |🍑 peach/peaches|🥝 kiwi|🥥 coconut|🥭 mango""",
-    "vegetable": """🥕 carrot:orange|🌽 corn cob|🍆 eggplant:purple|🥑 avocado:green|🥔 potato/potatoes
-        |🍅 tomato/tomatoes:red|🥒 cucumber:green|🌶 pepper:red|🍄 mushroom|🧅 onion|🎃 pumpkin:orange""",
+        |🍉 watermelon|🍓 strawberry/strawberries:red|🍋 lemon:yellow|🍍 pineapple
+        |🍐 pear:green|🍑 peach/peaches|🥝 kiwi|🥥 coconut|🥭 mango""",
+    "vegetable": """🥕 carrot:orange|🌽 corn cob|🍆 eggplant:purple|🥑 avocado:green
+        |🥔 potato/potatoes|🍅 tomato/tomatoes:red|🥒 cucumber:green|🌶 pepper:red|🍄 mushroom
+        |🧅 onion|🎃 pumpkin:orange""",
     "food": """🍕 pizza|🍔 hamburger|🥪 sandwich/sandwiches|🌮 taco|🥚 egg
         |🍞 loaf of bread/loaves of bread|🥐 croissant|🥨 pretzel:brown
-        |🧀 piece of cheese/pieces of cheese:yellow|🍩 donut|🍪 cookie:brown|🎂 cake|🧁 cupcake
-        |🍭 lollipop|🍬 candy/candies|🍦 ice cream cone|🥧 pie|🍿 bag of popcorn/bags of popcorn
-        |☕ cup of coffee/cups of coffee|🍷 glass of wine/glasses of wine|🍺 beer mug
-        |🥛 glass of milk/glasses of milk:white|🍼 baby bottle|🍫 chocolate bar|🍯 honey pot|🍟 box of fries/boxes of fries""",
-    "vehicle": """🚗 car:red|🚕 taxi:yellow|🚌 bus/buses|🚚 truck|🚜 tractor|🚒 fire engine:red
-        |🚑 ambulance|🚲 bicycle|🏍 motorcycle|🛴 scooter|🚂 train|✈ airplane|🚁 helicopter
-        |🚀 rocket|⛵ sailboat|🚢 ship|⚓ anchor|🛸 flying saucer|🛶 canoe|🚤 speedboat""",
-    "household": """🪑 chair:brown|🛏 bed|🚪 door:brown|🛋 couch/couches:blue|🚽 toilet:white|🛁 bathtub
-        |🚿 shower|💡 light bulb:yellow|🕯 candle|🔑 key:yellow|🔒 lock|📺 television|📻 radio
-        |☎ telephone:red|📱 mobile phone|💻 laptop|🖨 printer|📷 camera|⌚ watch/watches
-        |⏰ alarm clock|🔔 bell:yellow|📕 book:red|✏ pencil|🖊 pen:blue|✂ pair of scissors/pairs of scissors
-        |📎 paper clip:gray|📌 pin:red|✉ envelope|📦 box/boxes:brown|🎁 gift|🎈 balloon:red
-        |🕶 pair of sunglasses/pairs of sunglasses:black|☂ umbrella:purple|🧺 basket|🪣 bucket:blue
-        |🧹 broom|🧻 roll of paper/rolls of paper:white|🪥 toothbrush/toothbrushes
-        |🧸 teddy bear:brown|🥄 spoon|🔪 knife/knives|🏺 vase|🪞 mirror|🗑 trash can
-        |🔍 magnifying glass/magnifying glasses|🔭 telescope|🔬 microscope|💎 gem:blue|👑 crown:yellow
-        |🏆 trophy/trophies:yellow|🏅 medal|💰 money bag|🪙 coin:yellow|🎨 palette|🧶 ball of yarn/balls of yarn
-        |🔋 battery/batteries|⌛ hourglass/hourglasses|📅 calendar|🚩 flag:red|🚦 traffic light""",
+        |🧀 piece of cheese/pieces of cheese:yellow|🍩 donut|🍪 cookie:brown|🎂 cake
+        |🧁 cupcake|🍭 lollipop|🍬 candy/candies|🍦 ice cream cone|🥧 pie
+        |🍿 bag of popcorn/bags of popcorn|☕ cup of coffee/cups of coffee
+        |🍷 glass of wine/glasses of wine|🍺 beer mug|🥛 glass of milk/glasses of milk:white
+        |🍼 baby bottle|🍫 chocolate bar|🍯 honey pot|🍟 box of fries/boxes of fries""",
+    "vehicle": """🚗 car:red|🚕 taxi:yellow|🚌 bus/buses|🚚 truck|🚜 tractor
+        |🚒 fire engine:red|🚑 ambulance|🚲 bicycle|🏍 motorcycle|🛴 scooter|🚂 train
+        |✈ airplane|🚁 helicopter|🚀 rocket|⛵ sailboat|🚢 ship|⚓ anchor|🛸 flying saucer
+        |🛶 canoe|🚤 speedboat""",
+    "household": """🪑 chair:brown|🛏 bed|🚪 door:brown|🛋 couch/couches:blue|🚽 toilet:white
+        |🛁 bathtub|🚿 shower|💡 light bulb:yellow|🕯 candle|🔑 key:yellow|🔒 lock
+        |📺 television|📻 radio|☎ telephone:red|📱 mobile phone|💻 laptop|🖨 printer|📷 camera
+        |⌚ watch/watches|⏰ alarm clock|🔔 bell:yellow|📕 book:red|✏ pencil|🖊 pen:blue
+        |✂ pair of scissors/pairs of scissors|📎 paper clip:gray|📌 pin:red|✉ envelope
+        |📦 box/boxes:brown|🎁 gift|🎈 balloon:red
+        |🕶 pair of sunglasses/pairs of sunglasses:black|☂ umbrella:purple|🧺 basket
+        |🪣 bucket:blue|🧹 broom|🧻 roll of paper/rolls of paper:white
+        |🪥 toothbrush/toothbrushes|🧸 teddy bear:brown|🥄 spoon|🔪 knife/knives|🏺 vase
+        |🪞 mirror|🗑 trash can|🔍 magnifying glass/magnifying glasses|🔭 telescope
+        |🔬 microscope|💎 gem:blue|👑 crown:yellow|🏆 trophy/trophies:yellow|🏅 medal
+        |💰 money bag|🪙 coin:yellow|🎨 palette|🧶 ball of yarn/balls of yarn
+        |🔋 battery/batteries|⌛ hourglass/hourglasses|📅 calendar|🚩 flag:red
+        |🚦 traffic light""",
     "tool": """🔨 hammer|🪚 saw|🔧 wrench/wrenches|🪛 screwdriver|🪓 axe|⚙ gear:gray|🪜 ladder
-        |🧰 toolbox/toolboxes:red|🔦 flashlight|🏹 bow and arrow/bows and arrows|🛡 shield|🧭 compass/compasses
-        |🌡 thermometer|💉 syringe|💊 pill|🪝 hook|🧲 magnet:red|🧱 brick wall""",
-    "clothing": """👕 shirt:blue|👖 pair of jeans/pairs of jeans:blue|👗 dress/dresses:blue|🧥 coat
-        |🧦 pair of socks/pairs of socks|🧤 pair of gloves/pairs of gloves|🧣 scarf/scarves:red
-        |👟 shoe:blue|👢 boot:brown|🎩 hat:black|🧢 cap:blue|👜 handbag|🎒 backpack:red|👠 high heel:red""",
+        |🧰 toolbox/toolboxes:red|🔦 flashlight|🏹 bow and arrow/bows and arrows|🛡 shield
+        |🧭 compass/compasses|🌡 thermometer|💉 syringe|💊 pill|🪝 hook|🧲 magnet:red
+        |🧱 brick wall""",
+    "clothing": """👕 shirt:blue|👖 pair of jeans/pairs of jeans:blue|👗 dress/dresses:blue
+        |🧥 coat|🧦 pair of socks/pairs of socks|🧤 pair of gloves/pairs of gloves
+        |🧣 scarf/scarves:red|👟 shoe:blue|👢 boot:brown|🎩 hat:black|🧢 cap:blue|👜 handbag
+        |🎒 backpack:red|👠 high heel:red""",
     "sport": """⚽ soccer ball|🏀 basketball:orange|🏈 football:brown|🎾 tennis racket
-        |🏐 volleyball|⚾ baseball:white|🥊 boxing glove:red|🎯 target|🎲 die/dice|🧩 puzzle piece
-        |♟ chess pawn:black|🪁 kite|🪀 yo-yo:red|🛹 skateboard|🎳 bowling ball|🏓 paddle:red|🎣 fishing rod""",
-    "instrument": """🎸 guitar|🎻 violin|🎹 piano|🥁 drum|🎺 trumpet:yellow|🎷 saxophone:yellow
-        |🪗 accordion|🪕 banjo|🎤 microphone|🎧 pair of headphones/pairs of headphones""",
-    "nature": """🌳 tree:green|🌲 pine tree:green|🌴 palm tree|🌵 cactus/cactuses:green|🌻 sunflower
-        |🌹 rose:red|🌷 tulip|🍁 leaf/leaves|🍀 clover:green|🌞 sun|🌙 moon:yellow
-        |☁ cloud|🌈 rainbow|⛄ snowman/snowmen:white|❄ snowflake:blue|⚡ lightning bolt:yellow
-        |🔥 fire|💧 drop of water/drops of water:blue|🌋 volcano/volcanoes|🌍 globe|🐚 seashell|🪨 rock:gray
-        |🌸 flower:pink|🪶 feather|🦴 bone:white|🦷 tooth/teeth:white""",
+        |🏐 volleyball|⚾ baseball:white|🥊 boxing glove:red|🎯 target|🎲 die/dice
+        |🧩 puzzle piece|♟ chess pawn:black|🪁 kite|🪀 yo-yo:red|🛹 skateboard|🎳 bowling ball
+        |🏓 paddle:red|🎣 fishing rod""",
+    "instrument": """🎸 guitar|🎻 violin|🎹 piano|🥁 drum|🎺 trumpet:yellow
+        |🎷 saxophone:yellow|🪗 accordion|🪕 banjo|🎤 microphone
+        |🎧 pair of headphones/pairs of headphones""",
+    "nature": """🌳 tree:green|🌲 pine tree:green|🌴 palm tree|🌵 cactus/cactuses:green
+        |🌻 sunflower|🌹 rose:red|🌷 tulip|🍁 leaf/leaves|🍀 clover:green|🌞 sun
+        |🌙 moon:yellow|☁ cloud|🌈 rainbow|⛄ snowman/snowmen:white|❄ snowflake:blue
+        |⚡ lightning bolt:yellow|🔥 fire|💧 drop of water/drops of water:blue
+        |🌋 volcano/volcanoes|🌍 globe|🐚 seashell|🪨 rock:gray|🌸 flower:pink|🪶 feather
+        |🦴 bone:white|🦷 tooth/teeth:white""",
     "building": """🏠 house|🏰 castle|⛺ tent|🗼 tower|⛪ church/churches|🏭 factory/factories
         |🎡 Ferris wheel|⛲ fountain""",
     "figure": """😀 smiley face:yellow|👻 ghost:white|👽 alien|🤖 robot|💀 skull|👁 eye|👂 ear
-        |👃 nose|👄 mouth|✋ hand:yellow|🦶 foot/feet:yellow|🤡 clown|🧠 brain:pink|👶 baby/babies""",
+        |👃 nose|👄 mouth|✋ hand:yellow|🦶 foot/feet:yellow|🤡 clown|🧠 brain:pink
+        |👶 baby/babies""",
 }
 # What else a right answer may call a thing (never used in a question or a caption).
 SYNONYMS = {
@@ -100,7 +112,8 @@ SYNONYMS = {
     "drop of water": ("water drop", "drop"), "box of fries": ("fries",), "honey pot": ("honey",),
     "roll of paper": ("toilet paper",), "ball of yarn": ("yarn",), "globe": ("earth",),
     "dinosaur": ("t-rex",), "lightning bolt": ("lightning",), "trash can": ("bin",),
-    "flying saucer": ("ufo",), "fire engine": ("fire truck",), "light bulb": ("bulb",),
+    "flying saucer": ("ufo",), "fire engine": ("fire truck",),
+    "light bulb": ("bulb",),
     "brick wall": ("bricks", "wall"), "bow and arrow": ("bow",),
 }
 WORDS = tuple("""stop go open closed hello bye yes no exit push pull sale free new old hot cold fast

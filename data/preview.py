@@ -39,8 +39,10 @@ def scene_card(rng: random.Random, split: str, objects: str) -> Image.Image:
     scene = sample_scene(rng, split, objects)
     lines = [f"[{caption(scene, rng, split)}]"]
     lines += [f"{q['question']} {q['answer']}" for q in questions(scene, rng, split, objects)]
-    lines += ["> " + " / ".join(f"{q['question']} {q['answer']}" for q in d)
-              for d in follow_ups(scene, rng, objects)]
+    lines += [
+        "> " + " / ".join(f"{q['question']} {q['answer']}" for q in d)
+        for d in follow_ups(scene, rng, objects)
+    ]
     return _card([render(scene)], lines)
 
 

@@ -1,4 +1,4 @@
-"""Questions about a scene with exact answers, follow-up dialogues, and the scoring of answers.
+"""Questions about a scene, with exact answers.
 
 A question is asked only when its answer is beyond doubt in the picture: positions off the
 borderlines, relations with a clear gap, names that fit one thing only. Yes and no are drawn
@@ -13,18 +13,16 @@ from collections.abc import Callable
 
 from data.captions import (
     MIN_GAP,
-    as_number,
     caption,
     list_phrase,
-    mentions,
     noun,
     scene_groups,
-    score_caption,
     sentence,
 )
 from data.objects import COLORS, KINDS, SHAPES, SYNONYMS, article, count_word, plural
 from data.paraphrases import ask
-from data.scene import REGIONS, Scene, Thing, known_kinds, same_category
+from data.scene import Scene, Thing, known_kinds, same_category
+from data.scoring import score as score  # a question and its scoring are used together
 
 Question = dict
 MOST = 8  # questions kept of a scene
@@ -49,8 +47,12 @@ def _names_of(thing: Thing) -> list[str]:
 
 def thing_answer(kind: str, question: str, thing: Thing, the: bool = False) -> Question:
     phrase = f"the {noun(thing)}" if the else article(noun(thing))
-    return {"kind": kind, "question": question, "answer": sentence(phrase) + ".",
-            "accept": _names_of(thing)}
+    return {
+        "kind": kind,
+        "question": question,
+        "answer": sentence(phrase) + ".",
+        "accept": _names_of(thing),
+    }
 
 
 def _yes_no(kind: str, question: str, yes: bool) -> Question:
@@ -60,20 +62,31 @@ def _yes_no(kind: str, question: str, yes: bool) -> Question:
 def what(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     if len(scene.things) == 1 and scene.things[0].kind != "sign":
         return thing_answer("what", ask(rng, "what", split), scene.things[0])
-    return {"kind": "list", "question": ask(rng, "list", split),
-            "answer": sentence(list_phrase(scene)) + ".", "things": scene_groups(scene)}
+    return {
+        "kind": "list",
+        "question": ask(rng, "list", split),
+        "answer": sentence(list_phrase(scene)) + ".",
+        "things": scene_groups(scene),
+    }
 
 
 def describe(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
-    return {"kind": "caption", "question": ask(rng, "caption", split),
-            "answer": caption(scene, rng, split), "things": scene_groups(scene)}
+    return {
+        "kind": "caption",
+        "question": ask(rng, "caption", split),
+        "answer": caption(scene, rng, split),
+        "things": scene_groups(scene),
+    }
 
 
 def color(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     options = [(p, t.color) for p, t in referents(scene, with_color=False) if t.color]
     for things in scene.groups().values():  # several of one shape, all of one colour
-        if len(things) > 1 and things[0].color and len(
-                {t.color for t in scene.things if t.name == things[0].name}) == 1:
+        if (
+            len(things) > 1
+            and things[0].color
+            and len({t.color for t in scene.things if t.name == things[0].name}) == 1
+        ):
             options.append((plural(things[0].name), things[0].color))
     if not options:
         return None
@@ -81,14 +94,20 @@ def color(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
     question = ask(rng, "color", split, x=phrase)
     if phrase in {plural(t.name) for t in scene.objects()} and phrase not in KINDS:
         question = re.sub(r"\bis the\b", "are the", question)
-        question = question.replace(f"the {phrase} is", f"the {phrase} are").replace(
-            "does the", "do the").replace(f"{phrase} has", f"{phrase} have")
+        question = (
+            question.replace(f"the {phrase} is", f"the {phrase} are")
+            .replace("does the", "do the")
+            .replace(f"{phrase} has", f"{phrase} have")
+        )
     return {"kind": "color", "question": question, "answer": sentence(answer) + "."}
 
 
 def background(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
-    return {"kind": "color", "question": ask(rng, "background", split),
-            "answer": sentence(scene.background.color) + "."}
+    return {
+        "kind": "color",
+        "question": ask(rng, "background", split),
+        "answer": sentence(scene.background.color) + ".",
+    }
 
 
 def countable(scene: Scene) -> list[tuple[str, int]]:
@@ -107,16 +126,23 @@ def count(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
     if not options:
         return None
     phrase, number = rng.choice(options)
-    return {"kind": "count", "question": ask(rng, "count", split, xs=phrase),
-            "answer": sentence(count_word(number)) + "."}
+    return {
+        "kind": "count",
+        "question": ask(rng, "count", split, xs=phrase),
+        "answer": sentence(count_word(number)) + ".",
+    }
 
 
 def count_all(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     if any(t.kind == "sign" for t in scene.things) or (
-            len(scene.things) == 1 and rng.random() < 0.7):
+        len(scene.things) == 1 and rng.random() < 0.7
+    ):
         return None
-    return {"kind": "count", "question": ask(rng, "count_all", split),
-            "answer": sentence(count_word(len(scene.things))) + "."}
+    return {
+        "kind": "count",
+        "question": ask(rng, "count_all", split),
+        "answer": sentence(count_word(len(scene.things))) + ".",
+    }
 
 
 def where(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
@@ -126,13 +152,23 @@ def where(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
     if not options:
         return None
     phrase, region = rng.choice(middle or options)  # corners are the commoner: favour the others
-    return {"kind": "where", "question": ask(rng, "where", split, x=phrase),
-            "answer": sentence(region) + "."}
+    return {
+        "kind": "where",
+        "question": ask(rng, "where", split, x=phrase),
+        "answer": sentence(region) + ".",
+    }
 
 
-RELATIONS = {"left of": (-1, 0), "to the left of": (-1, 0), "right of": (1, 0),
-             "to the right of": (1, 0), "above": (0, -1), "below": (0, 1), "under": (0, 1),
-             "over": (0, -1)}
+RELATIONS = {
+    "left of": (-1, 0),
+    "to the left of": (-1, 0),
+    "right of": (1, 0),
+    "to the right of": (1, 0),
+    "above": (0, -1),
+    "below": (0, 1),
+    "under": (0, 1),
+    "over": (0, -1),
+}
 
 
 def _along(one: Thing, other: Thing, axis: tuple[int, int]) -> float:
@@ -167,8 +203,9 @@ def relation_what(scene: Scene, rng: random.Random, split: str, objects: str) ->
             rest = [t for t in scene.things if t is not other]
             there = [t for t in rest if _along(t, other, axis) > -8]  # pixels: all but clearly not
             if len(there) == 1 and _clearly(there[0], other, axis) and there[0].kind != "sign":
-                return thing_answer("relation", ask(rng, "relation_what", split, y=y, r=words),
-                                     there[0])
+                return thing_answer(
+                    "relation", ask(rng, "relation_what", split, y=y, r=words), there[0]
+                )
     return None
 
 
@@ -209,7 +246,7 @@ def compare(scene: Scene, rng: random.Random, split: str, objects: str) -> Quest
     named = referents(scene)
     rng.shuffle(named)
     for i, (x, one) in enumerate(named):
-        for y, other in named[i + 1:]:
+        for y, other in named[i + 1 :]:
             ratio = one.side / other.side
             if max(ratio, 1 / ratio) >= BIGGER:
                 kind = rng.choice(("compare", "smaller"))
@@ -236,24 +273,39 @@ def more(scene: Scene, rng: random.Random, split: str, objects: str) -> Question
 def read(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     for thing in scene.things:
         if thing.kind == "sign":
-            return {"kind": "read", "question": ask(rng, "read", split),
-                    "answer": sentence(thing.text.lower()) + "."}
+            return {
+                "kind": "read",
+                "question": ask(rng, "read", split),
+                "answer": sentence(thing.text.lower()) + ".",
+            }
     return None
 
 
 Builder = Callable[[Scene, random.Random, str, str], Question | None]
 BUILDERS: tuple[tuple[Builder, int], ...] = (  # with how often each is tried
-    (what, 1), (describe, 1), (color, 1), (background, 1), (count, 1), (count_all, 1), (where, 2),
-    (relation, 2), (relation_what, 1), (exists, 2), (compare, 1), (more, 1), (read, 2))
+    (what, 1),
+    (describe, 1),
+    (color, 1),
+    (background, 1),
+    (count, 1),
+    (count_all, 1),
+    (where, 2),
+    (relation, 2),
+    (relation_what, 1),
+    (exists, 2),
+    (compare, 1),
+    (more, 1),
+    (read, 2),
+)
 
 
 def _same(one: Question, other: Question) -> bool:
     return one["question"] == other["question"] or (
-        one["kind"] == other["kind"] == "where" and one["answer"] == other["answer"])
+        one["kind"] == other["kind"] == "where" and one["answer"] == other["answer"]
+    )
 
 
-def questions(scene: Scene, rng: random.Random, split: str, objects: str = "all"
-              ) -> list[Question]:
+def questions(scene: Scene, rng: random.Random, split: str, objects: str = "all") -> list[Question]:
     """Up to `MOST` questions, of as many kinds as the scene allows, no two asked alike."""
     builders = [build for build, times in BUILDERS for _ in range(times)]
     rng.shuffle(builders)
@@ -267,74 +319,3 @@ def questions(scene: Scene, rng: random.Random, split: str, objects: str = "all"
         if len(out) == MOST:
             break
     return out
-
-
-def normalise(text: str) -> str:
-    """Lower case, no punctuation, no articles, number words as digits, one spelling of gray."""
-    words = re.sub(r"[^\w\s'-]", " ", text.lower()).replace("grey", "gray").split()
-    words = [w for w in words if w not in ("a", "an", "the")]
-    return " ".join(str(as_number(w)) if as_number(w) is not None else w for w in words)
-
-
-def _region(text: str) -> str | None:
-    """The one of `REGIONS` that a text names, in any order of its words."""
-    words = set(re.sub(r"[^\w\s]", " ", text.lower().replace("-", " ")).split())
-    same = {"upper": "top", "lower": "bottom", "center": "middle", "centre": "middle",
-            "above": "top", "below": "bottom"}
-    named = {same.get(w, w) for w in words} & {"top", "bottom", "left", "right", "middle"}
-    if len(named) > 1:
-        named.discard("middle")
-    found = " ".join(w for w in ("top", "bottom", "left", "right", "middle") if w in named)
-    return found if found in REGIONS else None
-
-
-def _names_only(answer: str, question: Question) -> bool:
-    """The answer names the thing and no other, and no colour that is wrong."""
-    if normalise(answer) in {normalise(a) for a in (question["answer"], *question["accept"])}:
-        return True
-    right = mentions(question["answer"])[0]
-    found = mentions(answer)
-    return bool(found) and all(f[0] == right[0] and f[1] in ("", right[1] or f[1]) for f in found)
-
-
-def score(answer: str, question: Question) -> bool:
-    """Is this answer right? Free in case, punctuation, articles, digits and full sentences.
-
-    Captions and lists are right by `score_caption`; "relation" and "compare" answers that are a
-    thing, by naming that thing and no other.
-    """
-    kind, said = question["kind"], normalise(answer)
-    if kind == "read":  # before yes and no: a sign may say either
-        return (" " + said).endswith(" " + normalise(question["answer"]))
-    if question["answer"] in ("Yes.", "No."):
-        return said.split()[:1] == [normalise(question["answer"])]
-    if kind in ("caption", "list"):
-        return score_caption(answer, question["things"])
-    if kind in ("what", "relation", "compare"):
-        return _names_only(answer, question)
-    if kind == "color":
-        return {w for w in said.split() if w in COLORS} == {normalise(question["answer"])}
-    if kind == "count":
-        return [w for w in said.split() if w.isdigit()][:1] == [normalise(question["answer"])]
-    if kind == "where":
-        return _region(answer) == _region(question["answer"])
-    if kind == "change":
-        return score_change(answer, question)
-    return said == normalise(question["answer"])
-
-
-_CHANGES = {"left": "left", "right": "right", "up": "up", "upward": "up", "upwards": "up",
-            "down": "down", "downward": "down", "downwards": "down", "grows": "grows",
-            "bigger": "grows", "larger": "grows", "shrinks": "shrinks", "smaller": "shrinks",
-            "appears": "appears", "disappears": "disappears", "vanishes": "disappears",
-            "turns": "turns", "becomes": "turns", "nothing": "nothing"}
-
-
-def score_change(answer: str, question: Question) -> bool:
-    """Right when the same change is told of the same thing (and the same new colour)."""
-    def told(text: str) -> tuple:
-        words = normalise(text).split()
-        changes = {_CHANGES[w] for w in words if w in _CHANGES}
-        color = [w for w in words if w in COLORS][-1:] if "turns" in changes else []
-        return changes, color, {m[0] for m in mentions(text)}
-    return told(answer) == told(question["answer"])

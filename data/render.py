@@ -20,19 +20,32 @@ from models.errors import UserError
 
 EMOJI_FONT = Path("/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf")
 FONT_FOLDER = Path("/usr/share/fonts/truetype")
-FONT_FILES = ("dejavu/DejaVuSans-Bold.ttf", "dejavu/DejaVuSans.ttf", "dejavu/DejaVuSerif-Bold.ttf",
-              "dejavu/DejaVuSansMono-Bold.ttf", "liberation/LiberationSans-Bold.ttf",
-              "liberation/LiberationSerif-Bold.ttf", "liberation/LiberationMono-Bold.ttf",
-              "liberation/LiberationSans-Regular.ttf")
+FONT_FILES = (
+    "dejavu/DejaVuSans-Bold.ttf",
+    "dejavu/DejaVuSans.ttf",
+    "dejavu/DejaVuSerif-Bold.ttf",
+    "dejavu/DejaVuSansMono-Bold.ttf",
+    "liberation/LiberationSans-Bold.ttf",
+    "liberation/LiberationSerif-Bold.ttf",
+    "liberation/LiberationMono-Bold.ttf",
+    "liberation/LiberationSans-Regular.ttf",
+)
 GRID = 7
 CELL = SIZE // GRID  # 32 pixels
 LEVELS = (136, 96, 64, 48)  # pixels a side: sizes kept of every sprite, so that shrinking is cheap
 COVERED = 0.18  # share of a cell an object must cover to own it
-# (plate, text, outline); a plate of None puts the text straight on the background.
-PLATES = (((255, 255, 255), (20, 20, 20), (20, 20, 20)), ((200, 30, 35), (255, 255, 255), (255, 255, 255)),
-          ((25, 70, 160), (255, 255, 255), (255, 255, 255)), ((20, 110, 60), (255, 255, 255), (255, 255, 255)),
-          ((250, 210, 40), (20, 20, 20), (20, 20, 20)), ((25, 25, 25), (250, 250, 250), (250, 250, 250)),
-          None, None)
+DARK, LIGHT = (20, 20, 20), (255, 255, 255)
+# (plate, text and outline); a plate of None puts the text straight on the background.
+PLATES = (
+    (LIGHT, DARK),
+    ((200, 30, 35), LIGHT),
+    ((25, 70, 160), LIGHT),
+    ((20, 110, 60), LIGHT),
+    ((250, 210, 40), DARK),
+    ((25, 25, 25), (250, 250, 250)),
+    None,
+    None,
+)
 
 
 def emoji_available() -> bool:
@@ -42,8 +55,10 @@ def emoji_available() -> bool:
 def require_emoji() -> None:
     """Raise the one error a user can act on, before any work is started."""
     if not emoji_available():
-        raise UserError(f"no emoji font at {EMOJI_FONT}: install the Debian package "
-                        "fonts-noto-color-emoji, or build with --objects shapes")
+        raise UserError(
+            f"no emoji font at {EMOJI_FONT}: install the Debian package "
+            "fonts-noto-color-emoji, or build with --objects shapes"
+        )
 
 
 @cache
@@ -59,7 +74,7 @@ def sign_fonts() -> tuple[str, ...]:
 
 
 @cache
-def _font(style: int, size: int) -> ImageFont.FreeTypeFont:
+def sign_font(style: int, size: int) -> ImageFont.FreeTypeFont:
     fonts = sign_fonts()
     if not fonts:
         return ImageFont.load_default(size)
@@ -78,18 +93,37 @@ def _polygon(corners: int, inner: float = 1.0, start: float = -90.0) -> list[tup
 
 def _heart() -> list[tuple[float, float]]:
     angles = [2 * math.pi * i / 90 for i in range(90)]
-    return [(16 * math.sin(t) ** 3 / 17, -(13 * math.cos(t) - 5 * math.cos(2 * t)
-             - 2 * math.cos(3 * t) - math.cos(4 * t)) / 17) for t in angles]
+    return [
+        (
+            16 * math.sin(t) ** 3 / 17,
+            -(13 * math.cos(t) - 5 * math.cos(2 * t) - 2 * math.cos(3 * t) - math.cos(4 * t)) / 17,
+        )
+        for t in angles
+    ]
 
 
 _CORNERS = {
     "square": [(-1, -1), (1, -1), (1, 1), (-1, 1)],
     "triangle": [(0, -0.92), (1, 0.82), (-1, 0.82)],
     "diamond": [(0, -1), (0.68, 0), (0, 1), (-0.68, 0)],
-    "cross": [(-.33, -1), (.33, -1), (.33, -.33), (1, -.33), (1, .33), (.33, .33), (.33, 1),
-              (-.33, 1), (-.33, .33), (-1, .33), (-1, -.33), (-.33, -.33)],
-    "arrow": [(-1, -.3), (.15, -.3), (.15, -.8), (1, 0), (.15, .8), (.15, .3), (-1, .3)],
-    "star": _polygon(10, 0.42), "pentagon": _polygon(5), "hexagon": _polygon(6, start=0.0),
+    "cross": [
+        (-0.33, -1),
+        (0.33, -1),
+        (0.33, -0.33),
+        (1, -0.33),
+        (1, 0.33),
+        (0.33, 0.33),
+        (0.33, 1),
+        (-0.33, 1),
+        (-0.33, 0.33),
+        (-1, 0.33),
+        (-1, -0.33),
+        (-0.33, -0.33),
+    ],
+    "arrow": [(-1, -0.3), (0.15, -0.3), (0.15, -0.8), (1, 0), (0.15, 0.8), (0.15, 0.3), (-1, 0.3)],
+    "star": _polygon(10, 0.42),
+    "pentagon": _polygon(5),
+    "hexagon": _polygon(6, start=0.0),
     "heart": _heart(),
 }
 
@@ -105,8 +139,9 @@ def _shape_mask(name: str) -> Image.Image:
             edge = big * 0.24
             draw.ellipse((edge, edge, big - edge, big - edge), fill=0)
     else:
-        draw.polygon([(big / 2 + x * big / 2, big / 2 + y * big / 2) for x, y in _CORNERS[name]],
-                     fill=255)
+        draw.polygon(
+            [(big / 2 + x * big / 2, big / 2 + y * big / 2) for x, y in _CORNERS[name]], fill=255
+        )
     inner = LEVELS[0] - 4  # an empty rim of two pixels keeps turned edges smooth
     framed = Image.new("L", (LEVELS[0],) * 2)
     framed.paste(mask.resize((inner, inner), Image.Resampling.LANCZOS), (2, 2))
@@ -119,8 +154,10 @@ def _emoji_sprite(name: str) -> Image.Image:
     ImageDraw.Draw(sheet).text((16, 16), KINDS[name].emoji, font=_emoji_font(), embedded_color=True)
     ink = sheet.crop(sheet.getchannel("A").getbbox())
     scale = LEVELS[0] / max(ink.size)
-    ink = ink.resize((max(1, round(ink.width * scale)), max(1, round(ink.height * scale))),
-                     Image.Resampling.LANCZOS)
+    ink = ink.resize(
+        (max(1, round(ink.width * scale)), max(1, round(ink.height * scale))),
+        Image.Resampling.LANCZOS,
+    )
     square = Image.new("RGBA", (LEVELS[0],) * 2, (128, 128, 128, 0))
     square.paste(ink, ((LEVELS[0] - ink.width) // 2, (LEVELS[0] - ink.height) // 2))
     return square
@@ -130,17 +167,27 @@ def _emoji_sprite(name: str) -> Image.Image:
 def _levels(name: str) -> tuple[Image.Image, ...]:
     is_shape = KINDS[name].category == "shape"
     base = _shape_mask(name) if is_shape else _emoji_sprite(name)
-    return tuple(base if n == base.width else base.resize((n, n), Image.Resampling.LANCZOS)
-                 for n in LEVELS)
+    return tuple(
+        base if n == base.width else base.resize((n, n), Image.Resampling.LANCZOS) for n in LEVELS
+    )
 
 
 def _fit(sprite: Image.Image, side: float, angle: float) -> Image.Image:
     """Scale to `side` and turn, in one resampling; the canvas grows with the turn."""
     scale = side / sprite.width
     cos, sin = math.cos(math.radians(angle)) / scale, math.sin(math.radians(angle)) / scale
-    out = math.ceil(side * (abs(math.cos(math.radians(angle))) + abs(math.sin(math.radians(angle)))))
+    out = math.ceil(
+        side * (abs(math.cos(math.radians(angle))) + abs(math.sin(math.radians(angle))))
+    )
     half, middle = out / 2, sprite.width / 2
-    matrix = (cos, -sin, middle - cos * half + sin * half, sin, cos, middle - sin * half - cos * half)
+    matrix = (
+        cos,
+        -sin,
+        middle - cos * half + sin * half,
+        sin,
+        cos,
+        middle - sin * half - cos * half,
+    )
     return sprite.transform((out, out), Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR)
 
 
@@ -156,18 +203,19 @@ def _sign_sprite(thing: Thing, background: Background) -> Image.Image:
     else:
         ink = plate[1]
         radius = (0, height // 6)[thing.style // 32 % 2]
-        draw.rounded_rectangle((0, 0, width - 1, height - 1), radius, fill=plate[0],
-                               outline=plate[2], width=2)
+        draw.rounded_rectangle(
+            (0, 0, width - 1, height - 1), radius, fill=plate[0], outline=plate[1], width=2
+        )
     size = int(height * 0.9)
     while size > 8:
-        box = _font(thing.style, size).getbbox(thing.text)
+        box = sign_font(thing.style, size).getbbox(thing.text)
         if box[2] - box[0] <= width * 0.88 and box[3] - box[1] <= height * 0.76:
             break
         size -= 2
     x, y = (width - box[0] - box[2]) / 2, (height - box[1] - box[3]) / 2
     if plate is None:  # transparent pixels must carry the ink, or edges would be dark
         image.paste((*ink, 0), (0, 0, width, height))
-    draw.text((x, y), thing.text, font=_font(thing.style, size), fill=(*ink, 255))
+    draw.text((x, y), thing.text, font=sign_font(thing.style, size), fill=(*ink, 255))
     if not thing.angle:
         return image
     return image.rotate(thing.angle, Image.Resampling.BICUBIC, expand=True)
@@ -220,7 +268,7 @@ def _finish(image: Image.Image, scene: Scene, rng: np.random.Generator) -> Image
     pixels = np.asarray(image, np.float32) * scene.gain
     if scene.noise:
         y, x = rng.integers(0, SIZE, 2)
-        pixels += _noise_bank()[y:y + SIZE, x:x + SIZE] * scene.noise
+        pixels += _noise_bank()[y : y + SIZE, x : x + SIZE] * scene.noise
     return Image.fromarray(np.clip(pixels, 0, 255).astype(np.uint8))
 
 
@@ -232,7 +280,9 @@ def label_vocab() -> dict[str, list[str]]:
         "color": ["", *COLORS],
         "size": ["", "small", "large"],
         "sign": ["", *WORDS, "<number>"],
-        "digit_hundreds": digits, "digit_tens": digits, "digit_ones": digits,
+        "digit_hundreds": digits,
+        "digit_tens": digits,
+        "digit_ones": digits,
         "centre": ["", "centre"],
     }
 
@@ -242,15 +292,24 @@ PLANES = tuple(label_vocab())
 
 @cache
 def _label_index() -> dict[str, dict[str, int]]:
-    return {plane: {name: i for i, name in enumerate(names)}
-            for plane, names in label_vocab().items()}
+    return {
+        plane: {name: i for i, name in enumerate(names)} for plane, names in label_vocab().items()
+    }
 
 
 def thing_labels(thing: Thing) -> list[int]:
     """The label of every plane for a cell this thing owns (centre not set)."""
     index = _label_index()
-    labels = [index["object"][thing.name], index["color"][thing.color],
-              0 if thing.kind == "sign" else index["size"][thing.size], 0, 0, 0, 0, 0]
+    labels = [
+        index["object"][thing.name],
+        index["color"][thing.color],
+        0 if thing.kind == "sign" else index["size"][thing.size],
+        0,
+        0,
+        0,
+        0,
+        0,
+    ]
     if thing.text.isdigit():
         labels[3] = index["sign"]["<number>"]
         for place, digit in enumerate(reversed(thing.text)):
@@ -271,8 +330,10 @@ def render_with_cells(scene: Scene) -> tuple[Image.Image, np.ndarray]:
         at = (round(thing.x - drawn.width / 2), round(thing.y - drawn.height / 2))
         image.paste(drawn, at, drawn)
         canvas = Image.new("L", (SIZE, SIZE))
-        canvas.paste(255 if thing.kind == "sign" else drawn.getchannel("A"),
-                     (*at, at[0] + drawn.width, at[1] + drawn.height))
+        canvas.paste(
+            255 if thing.kind == "sign" else drawn.getchannel("A"),
+            (*at, at[0] + drawn.width, at[1] + drawn.height),
+        )
         share = np.asarray(canvas.reduce(CELL), np.float32) / 255  # (7, 7)
         owned = share > best
         best = np.maximum(best, share)

@@ -28,9 +28,22 @@ COUNTED = (36, 56)  # objects of a count scene
 BACKGROUND_KINDS = ("flat", "gradient", "noise", "stripes", "texture")
 LAYOUTS = ("single", "several", "count", "sign")
 LAYOUT_WEIGHTS = (22, 44, 20, 14)
-REGIONS = ("top left", "top", "top right", "left", "middle", "right", "bottom left", "bottom",
-           "bottom right")
-LOW, MIDDLE, HIGH = 0.34, (0.41, 0.59), 0.66  # shares of the side: between them "where" is not asked
+REGIONS = (
+    "top left",
+    "top",
+    "top right",
+    "left",
+    "middle",
+    "right",
+    "bottom left",
+    "bottom",
+    "bottom right",
+)
+LOW, MIDDLE, HIGH = (
+    0.34,
+    (0.41, 0.59),
+    0.66,
+)  # shares of the side: between them "where" is not asked
 
 
 @dataclass
@@ -148,8 +161,9 @@ def _pick_color(rng: random.Random, shape: str, background: str, split: str) -> 
     return rng.choice(colors)
 
 
-def sample_kind(rng: random.Random, background: str, split: str, objects: str,
-                taken: set[tuple[str, str]]) -> tuple[str, str, str]:
+def sample_kind(
+    rng: random.Random, background: str, split: str, objects: str, taken: set[tuple[str, str]]
+) -> tuple[str, str, str]:
     """(kind, name, colour) of something new in the scene that the background does not swallow."""
     while True:
         if objects == "shapes" or rng.random() < 0.4:
@@ -167,8 +181,9 @@ def sample_kind(rng: random.Random, background: str, split: str, objects: str,
             return kind, name, color
 
 
-def make_thing(rng: random.Random, kind: str, name: str, color: str, side: float, x: float,
-               y: float) -> Thing:
+def make_thing(
+    rng: random.Random, kind: str, name: str, color: str, side: float, x: float, y: float
+) -> Thing:
     rgb = _jitter(rng, COLORS[color], 12) if kind == "shape" else (0, 0, 0)
     turn = 25 if rng.random() < 0.6 else 0  # degrees
     if name in ("diamond", "square"):
@@ -176,19 +191,32 @@ def make_thing(rng: random.Random, kind: str, name: str, color: str, side: float
     if name in ("cross", "hexagon", "pentagon", "triangle"):
         turn = min(turn, 18)
     size = "small" if side < (SMALL[1] + LARGE[0]) / 2 else "large"
-    return Thing(kind, name, color, size, round(x, 1), round(y, 1), round(side, 1),
-                 round(rng.uniform(-turn, turn), 1), rgb)
+    return Thing(
+        kind,
+        name,
+        color,
+        size,
+        round(x, 1),
+        round(y, 1),
+        round(side, 1),
+        round(rng.uniform(-turn, turn), 1),
+        rgb,
+    )
 
 
-def _place(rng: random.Random, boxes: list[tuple[float, float]]) -> list[tuple[float, float]] | None:
+def _place(
+    rng: random.Random, boxes: list[tuple[float, float]]
+) -> list[tuple[float, float]] | None:
     """Centres for boxes (width, height) inside the picture with little overlap, or None."""
     centres: list[tuple[float, float]] = []
     for width, height in boxes:
         for _ in range(40):
             x = rng.uniform(width / 2 - 3, SIZE - width / 2 + 3)
             y = rng.uniform(height / 2 - 3, SIZE - height / 2 + 3)
-            if all(abs(x - cx) > 0.5 * (width + w) - 3 or abs(y - cy) > 0.5 * (height + h) - 3
-                   for (cx, cy), (w, h) in zip(centres, boxes, strict=False)):
+            if all(
+                abs(x - cx) > 0.5 * (width + w) - 3 or abs(y - cy) > 0.5 * (height + h) - 3
+                for (cx, cy), (w, h) in zip(centres, boxes, strict=False)
+            ):
                 centres.append((x, y))
                 break
         else:
@@ -196,8 +224,9 @@ def _place(rng: random.Random, boxes: list[tuple[float, float]]) -> list[tuple[f
     return centres
 
 
-def _place_always(rng: random.Random, boxes: list[tuple[float, float]]
-                  ) -> tuple[list[tuple[float, float]], float]:
+def _place_always(
+    rng: random.Random, boxes: list[tuple[float, float]]
+) -> tuple[list[tuple[float, float]], float]:
     """Placement that shrinks everything a little until it fits; returns centres and the factor."""
     factor = 1.0
     while True:
@@ -216,8 +245,11 @@ def _single(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
     else:  # small, in a region chosen evenly so that every answer to "where" is as likely
         side = rng.uniform(*SMALL)
         column, row = rng.randrange(3), rng.randrange(3)
-        bands = ((side / 2 + 2, LOW * SIZE), (MIDDLE[0] * SIZE, MIDDLE[1] * SIZE),
-                 (HIGH * SIZE, SIZE - side / 2 - 2))
+        bands = (
+            (side / 2 + 2, LOW * SIZE),
+            (MIDDLE[0] * SIZE, MIDDLE[1] * SIZE),
+            (HIGH * SIZE, SIZE - side / 2 - 2),
+        )
         x, y = rng.uniform(*bands[column]), rng.uniform(*bands[row])
     if rng.random() < 0.05:  # seldom: cut off by an edge
         x += rng.choice((-1, 1)) * side * 0.25
@@ -235,7 +267,8 @@ def _several(rng: random.Random, scene: Scene, split: str, objects: str) -> None
             name = kinds[-1][1]
             color = _pick_color(rng, name, scene.background.color, split)
             if (name, color) not in taken and not (
-                    split == "train" and held_out_background(name, scene.background.color)):
+                split == "train" and held_out_background(name, scene.background.color)
+            ):
                 taken.add((name, color))
                 kinds.append(("shape", name, color))
         else:
@@ -264,8 +297,11 @@ def _count(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
 
 
 def sign_text(rng: random.Random) -> str:
-    return rng.choice(WORDS) if rng.random() < 0.7 else str(
-        rng.randint(0, 10 ** rng.randint(1, 3) - 1))
+    return (
+        rng.choice(WORDS)
+        if rng.random() < 0.7
+        else str(rng.randint(0, 10 ** rng.randint(1, 3) - 1))
+    )
 
 
 def _sign(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
@@ -279,16 +315,29 @@ def _sign(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
     sides = [rng.uniform(*SMALL) * 1.15 for _ in kinds]
     centres, factor = _place_always(rng, [(width, height)] + [(s, s) for s in sides])
     x, y = centres[0]
-    scene.things.append(Thing(
-        "sign", "sign", "", "large", round(x, 1), round(y, 1), round(width * factor, 1),
-        round(rng.uniform(-4, 4) if rng.random() < 0.4 else 0.0, 1), (0, 0, 0), shown,
-        round(height * factor, 1), rng.randrange(1 << 16)))
+    scene.things.append(
+        Thing(
+            "sign",
+            "sign",
+            "",
+            "large",
+            round(x, 1),
+            round(y, 1),
+            round(width * factor, 1),
+            round(rng.uniform(-4, 4) if rng.random() < 0.4 else 0.0, 1),
+            (0, 0, 0),
+            shown,
+            round(height * factor, 1),
+            rng.randrange(1 << 16),
+        )
+    )
     for (kind, name, color), side, (x, y) in zip(kinds, sides, centres[1:], strict=True):
         scene.things.append(make_thing(rng, kind, name, color, side * factor, x, y))
 
 
-def sample_scene(rng: random.Random, split: str, objects: str = "all",
-                 layout: str | None = None) -> Scene:
+def sample_scene(
+    rng: random.Random, split: str, objects: str = "all", layout: str | None = None
+) -> Scene:
     """One scene of the world.
 
     Args:
@@ -310,10 +359,10 @@ def sample_scene(rng: random.Random, split: str, objects: str = "all",
 def known_kinds(objects: str) -> list[str]:
     """Names that questions may bring up."""
     return [k.name for k in SHAPE_KINDS] + (
-        [k.name for k in EMOJI_KINDS] if objects == "all" else [])
+        [k.name for k in EMOJI_KINDS] if objects == "all" else []
+    )
 
 
 def same_category(name: str) -> list[str]:
     """Other names of the same category: what a hard negative asks for."""
-    return [k.name for k in KINDS.values()
-            if k.category == KINDS[name].category and k.name != name]
+    return [k.name for k in KINDS.values() if k.category == KINDS[name].category and k.name != name]

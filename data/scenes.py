@@ -1,4 +1,4 @@
-"""Build the picture world into shards: `python -m data.scenes --out FOLDER --count N --split train`.
+"""Build the picture world into shards: `python -m data.scenes --out FOLDER --count N`.
 
 Record of a scene: {"scene", "captions": [2], "questions": [up to 8], "follow_ups": [[2], …]} and
 blobs "image" (JPEG) and "cells" (int16 (8, 7, 7), planes as in `data.render.label_vocab`).
@@ -73,15 +73,27 @@ class MakeClip:
         return {"clip": clip.to_dict(), "questions": clip_questions(clip, rng, self.split)}, blobs
 
 
-def build_scenes(folder: str | Path, count: int, seed: int, split: str, objects: str = "all",
-                 workers: int | None = None) -> None:
+def build_scenes(
+    folder: str | Path,
+    count: int,
+    seed: int,
+    split: str,
+    objects: str = "all",
+    workers: int | None = None,
+) -> None:
     if objects == "all":
         require_emoji()
     generate(folder, MakeScene(seed, split, objects), count, SHARD_SIZE, workers, f"scenes {split}")
 
 
-def build_clips(folder: str | Path, count: int, seed: int, split: str, objects: str = "all",
-                workers: int | None = None) -> None:
+def build_clips(
+    folder: str | Path,
+    count: int,
+    seed: int,
+    split: str,
+    objects: str = "all",
+    workers: int | None = None,
+) -> None:
     if objects == "all":
         require_emoji()
     generate(folder, MakeClip(seed, split, objects), count, SHARD_SIZE, workers, f"clips {split}")
