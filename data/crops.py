@@ -13,18 +13,24 @@ from data.shards import ShardReader
 
 
 class CropReader:
-    """Random crops of `samples` samples; the same (seed, step) always gives the same batch."""
+    """Random crops of `samples` samples; the same (seed, step) always gives the same batch.
 
-    def __init__(self, folder: str | Path, samples: int, seed: int):
+    Args:
+        utterances: use only the first so many, so that a folder that is still growing, or was
+            made for a bigger stage, gives the same crops.
+    """
+
+    def __init__(self, folder: str | Path, samples: int, seed: int, utterances: int | None = None):
         self.reader, self.samples, self.seed = ShardReader(folder), samples, seed
+        self.count = min(utterances or len(self.reader), len(self.reader))
 
     def __len__(self) -> int:
-        return len(self.reader)
+        return self.count
 
     def batch(self, step: int, size: int, rank: int = 0, world: int = 1) -> np.ndarray:
         """This rank's share of the global batch of `size` crops: float32 (size/world, samples)."""
         rng = np.random.default_rng((self.seed, step))
-        picks = rng.integers(len(self.reader), size=size)
+        picks = rng.integers(self.count, size=size)
         places = rng.random(size)
         rows = [self.crop(int(picks[i]), places[i]) for i in range(size * rank // world, size * (rank + 1) // world)]
         return np.stack(rows)

@@ -9,11 +9,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from data.crops import CropReader
-from data.speaking import build as build_speech
 from models.codec import CodecConfig, MelCodec
 from models.mel import FRAME_RATE, HOP, log_mel
 from models.quantizer import perplexity
 from training.objective import Loss, Paths, to_device
+from training.speech import prepare_speech
 
 CROP_SECONDS = 1.92  # 48 code frames
 COMMITMENT = 0.25  # weight of the commitment loss
@@ -48,8 +48,9 @@ class CodecObjective:
     def __init__(self, config: dict, paths: Paths):
         self.model = CodecTask(CodecConfig(**config["model"]))
         self.size = config["train"]["batch_size"]
+        utterances = config["data"]["utterances"]
         samples = round(CROP_SECONDS * FRAME_RATE) * HOP
-        self.train = CropReader(paths.data / "speaking_train", samples, config["seed"])
+        self.train = CropReader(paths.data / "speaking_train", samples, config["seed"], utterances)
         self.dev = CropReader(paths.data / "speaking_dev", samples, seed=0)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
@@ -78,7 +79,7 @@ class CodecObjective:
 
 def prepare(config: dict, paths: Paths) -> None:
     """Make the speech this stage learns from."""
-    build_speech(config, paths)
+    prepare_speech(config, paths)
 
 
 def build(config: dict, paths: Paths) -> CodecObjective:

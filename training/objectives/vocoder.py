@@ -13,11 +13,11 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from data.crops import CropReader
-from data.speaking import build as build_speech
 from models.codec import MelCodec
 from models.mel import FRAME_RATE, HOP, log_mel
 from models.vocoder import Vocoder, VocoderConfig
 from training.objective import Loss, Paths, to_device
+from training.speech import prepare_speech
 
 CROP_SECONDS = 0.64  # 64 mel frames, 16 code frames
 CODEC_SHARE = 0.5  # of the crops, once there is a codec
@@ -71,8 +71,9 @@ class VocoderObjective:
         self.model = VocoderTask(VocoderConfig(**config["model"]))
         self.size = config["train"]["batch_size"]
         self.codec = MelCodec.from_pretrained(paths.need("codec"))
+        utterances = config["data"]["utterances"]
         samples = round(CROP_SECONDS * FRAME_RATE) * HOP
-        self.train = CropReader(paths.data / "speaking_train", samples, config["seed"])
+        self.train = CropReader(paths.data / "speaking_train", samples, config["seed"], utterances)
         self.dev = CropReader(paths.data / "speaking_dev", samples, seed=0)
 
     @torch.no_grad()
@@ -105,7 +106,7 @@ class VocoderObjective:
 
 def prepare(config: dict, paths: Paths) -> None:
     """Make the speech this stage learns from."""
-    build_speech(config, paths)
+    prepare_speech(config, paths)
 
 
 def build(config: dict, paths: Paths) -> VocoderObjective:

@@ -1,0 +1,53 @@
+"""The speech that codec, vocoder and talker share: made once, read by all three.
+
+Each stage says in its `data` section how many utterances it learns from; they are a prefix of one
+list, so a stage with few can start while the rest is being made. Nothing is learned here.
+"""
+
+from __future__ import annotations
+
+import gzip
+import re
+from pathlib import Path
+
+from data import sentences
+from data.speaking import build_lexicon, build_speaking
+from training.objective import Paths
+
+DEV_UTTERANCES = 200
+WORD = re.compile(r"[a-z]{2,16}")
+
+
+def prepare_speech(config: dict, paths: Paths) -> None:
+    """Make what is missing of the speaking shards and of the pronunciation lexicon."""
+    data = config["data"]
+    source = data.get("source", "flite")
+    folder = str(paths.real) if paths.real else None
+    for split, count in (("train", data["utterances"]), ("dev", DEV_UTTERANCES)):
+        build_speaking(
+            paths.data / f"speaking_{split}",
+            count,
+            seed=config["seed"],
+            split=split,
+            workers=config["workers"],
+            text_folder=folder,
+            source=source,
+        )
+
+
+def prepare_lexicon(config: dict, paths: Paths) -> None:
+    """Make the lexicon if it is missing: flite's phones of common words and of cmudict's."""
+    path = paths.data / "lexicon.jsonl"
+    if path.exists() or config["data"].get("source") == "samples":
+        return
+    words = list(sentences.vocabulary(str(paths.real) if paths.real else None))
+    if paths.real:
+        words += dictionary_words(paths.real / "text" / "cmudict.txt.gz")
+    build_lexicon(path, words)
+
+
+def dictionary_words(path: Path) -> list[str]:
+    """The plain words of cmudict, lower case."""
+    with gzip.open(path, "rt", encoding="latin-1") as file:
+        heads = (line.split(maxsplit=1)[0].lower() for line in file if line.strip())
+        return list(dict.fromkeys(word for word in heads if WORD.fullmatch(word)))
