@@ -1,0 +1,87 @@
+"""Objective of the thinker stage: predict the next token of text and conversations."""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from data.corpus import build_corpus
+from models.thinker import Thinker, ThinkerConfig
+from models.tokenizer import Tokenizer
+from training.objective import Loss, Paths, slice_bounds, to_device
+
+DEV_ROWS = 32
+
+
+def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
+    """Summed cross entropy. logits (B, T, V), targets (B, T), -100 where nothing is asked."""
+    return F.cross_entropy(
+        logits.flatten(0, 1).float(), targets.flatten(), ignore_index=-100, reduction="sum"
+    )
+
+
+class ThinkerTask(nn.Module):
+    """The Thinker with its loss: forward(batch) -> Loss, in nats per token."""
+
+    def __init__(self, config: ThinkerConfig):
+        super().__init__()
+        self.thinker = Thinker(config)
+
+    def forward(self, batch: Tensor) -> Loss:
+        ids, targets = batch[:, :-1], batch[:, 1:]  # (B, T) each
+        loss = next_token_loss(self.thinker(ids), targets)
+        return Loss(loss, targets.numel())
+
+
+class ThinkerObjective:
+    """Batches of the token stream, dev loss and saving."""
+
+    def __init__(self, config: dict, paths: Paths):
+        self.tokenizer = paths.need("tokenizer") / "tokenizer.model"
+        self.model = ThinkerTask(ThinkerConfig(**config["model"]))
+        self.size, self.seed = config["train"]["batch_size"], config["seed"]
+        self.length = config["data"]["sequence_length"] + 1  # one more: targets are shifted
+        self.streams = {
+            split: np.memmap(paths.data / "corpus" / f"{split}.bin", np.uint16, "r")
+            for split in ("train", "dev")
+        }
+
+    def rows(self, split: str, indices: range, seed: int) -> Tensor:
+        """Stretches of the stream at random places; row i depends on (seed, i) alone. (B, T + 1)"""
+        stream = self.streams[split]
+        rows = []
+        for i in indices:
+            start = int(np.random.default_rng([seed, i]).integers(len(stream) - self.length))
+            rows.append(stream[start : start + self.length].astype(np.int64))
+        return torch.from_numpy(np.stack(rows))
+
+    def batch(self, step: int, rank: int, world: int) -> Tensor:
+        bounds = slice_bounds(self.size, rank, world)
+        first = step * self.size
+        return self.rows("train", range(first + bounds.start, first + bounds.stop), self.seed)
+
+    def validate(self) -> dict[str, float]:
+        """Loss on unseen text, in nats per token."""
+        rows = self.rows("dev", range(DEV_ROWS), seed=0)
+        losses = [
+            self.model(to_device(part, next(self.model.parameters()).device))
+            for part in rows.split(self.size)
+        ]
+        return {"loss": float(sum(x.total for x in losses)) / sum(x.weight for x in losses)}
+
+    def save(self, folder: Path) -> None:
+        self.model.thinker.save_pretrained(folder)
+        (folder / "tokenizer.model").write_bytes(self.tokenizer.read_bytes())
+
+
+def prepare(config: dict, paths: Paths) -> None:
+    """Make the token stream."""
+    tokenizer = Tokenizer(paths.need("tokenizer") / "tokenizer.model")
+    build_corpus(paths.data / "corpus", tokenizer, config, paths.real)
+
+
+def build(config: dict, paths: Paths) -> ThinkerObjective:
+    """The objective of stage `thinker`."""
+    return ThinkerObjective(config, paths)

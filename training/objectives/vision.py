@@ -1,0 +1,119 @@
+"""Objective of the vision stage: say of each of the 49 tokens what stands there.
+
+A world that we render gives labels for free: object, colour, size, sign and digits of every cell.
+Dense labels teach the eyes in minutes what answers alone would take hours to. The heads are thrown
+away; the Thinker learns to read the tokens in the omni stage.
+"""
+
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from data.objects import COLORS
+from data.render import PLANES, label_vocab
+from data.scenes import build_scenes
+from data.shards import ShardReader
+from models.vision import VisionConfig, VisionEncoder
+from training.media import picture
+from training.objective import Loss, Paths, slice_bounds, to_device
+
+BACKGROUND = 0.2  # weight of a cell with nothing in it: most cells are empty
+DEV_IMAGES = 128
+SIZES = {"scenes_train": 1, "scenes_dev": 2, "scenes_test": 3}  # folder -> seed
+
+
+class VisionTask(nn.Module):
+    """The eyes, one linear head a plane of labels, and the loss."""
+
+    def __init__(self, config: VisionConfig):
+        super().__init__()
+        self.vision = VisionEncoder(config)
+        sizes = {plane: len(names) for plane, names in label_vocab().items()}
+        sizes["background"] = len(COLORS)
+        self.heads = nn.ModuleDict(
+            {plane: nn.Linear(config.hidden_size, n) for plane, n in sizes.items()}
+        )
+
+    def forward(self, batch: dict[str, Tensor]) -> Loss:
+        tokens = self.vision(batch["pixels"])  # (B, 49, D)
+        cells = batch["cells"].flatten(2)  # (B, planes, 49)
+        thing = cells[:, PLANES.index("object")] > 0  # (B, 49)
+        sign = cells[:, PLANES.index("sign")] > 0
+        total = tokens.new_zeros((), dtype=torch.float32)
+        logs = {}
+        for i, plane in enumerate(PLANES):
+            logits = self.heads[plane](tokens).float()  # (B, 49, n)
+            loss = F.cross_entropy(logits.flatten(0, 1), cells[:, i].flatten(), reduction="none")
+            about_sign = plane == "sign" or plane.startswith("digit")
+            where = (sign if about_sign else thing).flatten().float()
+            weights = where + BACKGROUND * (1 - thing.flatten().float()) * (plane == "object")
+            total = total + (loss * weights).sum()
+            right = (logits.argmax(-1) == cells[:, i]).flatten() * where
+            logs[plane] = (right.sum().detach(), where.sum().clamp_min(1e-6))
+        logits = self.heads["background"](tokens.mean(1)).float()  # (B, colours)
+        total = total + 4 * F.cross_entropy(logits, batch["background"], reduction="sum")
+        right = (logits.argmax(-1) == batch["background"]).sum().detach()
+        logs["background"] = (right, len(logits))
+        return Loss(total / 10, len(tokens), logs)
+
+
+class VisionObjective:
+    """Batches of pictures with their cells, dev accuracy by plane, and saving."""
+
+    def __init__(self, config: dict, paths: Paths):
+        self.model = VisionTask(VisionConfig(**config["model"]))
+        self.size, self.seed = config["train"]["batch_size"], config["seed"]
+        self.train = ShardReader(paths.data / "scenes_train")
+        self.count = min(len(self.train), config["data"]["scenes"])
+        self.dev = ShardReader(paths.data / "scenes_dev")
+
+    @staticmethod
+    def items(reader: ShardReader, indices: list[int]) -> dict[str, Tensor]:
+        """Pictures with labels: pixels (B, 3, 224, 224), cells (B, planes, 7, 7), background."""
+        records = [reader[i] for i in indices]
+        colors = [list(COLORS).index(r["scene"]["background"]["color"]) for r in records]
+        return {
+            "pixels": torch.stack([picture(r["image"]) for r in records]),
+            "cells": torch.from_numpy(np.stack([r["cells"] for r in records]).astype(np.int64)),
+            "background": torch.tensor(colors),
+        }
+
+    def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
+        # Every epoch in its own order, so that all pictures are seen equally often.
+        indices = []
+        for i in slice_bounds(self.size, rank, world):
+            epoch, place = divmod(step * self.size + i, self.count)
+            order = np.random.default_rng([self.seed, epoch]).permutation(self.count)
+            indices.append(int(order[place]))
+        return self.items(self.train, indices)
+
+    def validate(self) -> dict[str, float]:
+        """Share of cells right, by plane, on held-out scenes."""
+        device = next(self.model.parameters()).device
+        sums: dict[str, list[float]] = {}
+        for start in range(0, min(DEV_IMAGES, len(self.dev)), 32):
+            batch = self.items(self.dev, list(range(start, min(start + 32, len(self.dev)))))
+            for name, (right, count) in self.model(to_device(batch, device)).logs.items():
+                pair = sums.setdefault(name, [0.0, 0.0])
+                pair[0] += float(right)
+                pair[1] += float(count)
+        return {name: right / count for name, (right, count) in sums.items()}
+
+    def save(self, folder: Path) -> None:
+        self.model.vision.save_pretrained(folder)
+
+
+def prepare(config: dict, paths: Paths) -> None:
+    """Draw the scenes."""
+    data, workers = config["data"], config["workers"]
+    for (name, seed), split in zip(SIZES.items(), ("train", "dev", "test"), strict=True):
+        count = data["scenes"] if split == "train" else data["held_out"]
+        build_scenes(paths.data / name, count, seed, split, data["objects"], workers)
+
+
+def build(config: dict, paths: Paths) -> VisionObjective:
+    """The objective of stage `vision`."""
+    return VisionObjective(config, paths)
