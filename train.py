@@ -15,11 +15,10 @@ import signal
 import sys
 from pathlib import Path
 
-import torch
-
 from models.errors import UserError
 from training import distributed
 from training.config import PRESETS, apply_override, load_preset
+from training.cpu import tune
 from training.loop import Stopped
 from training.objective import STAGES, Paths
 from training.stage import Request, run_stage
@@ -76,8 +75,7 @@ def main() -> None:
         for stage in stages:
             if "train" in sections[stage]:
                 sections[stage]["train"]["steps"] = args.steps
-    torch.set_num_threads(args.threads)
-    torch.set_flush_denormal(True)  # denormals are up to 100 times slower on a CPU
+    tune(args.threads)
     world = distributed.start(args.device)
     paths = find_paths(args, world.first)
     for stage in stages:

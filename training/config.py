@@ -15,7 +15,7 @@ PRESETS = ("nano", "tiny", "small")
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 
 # Settings that may change when a run is resumed: they do not change what is learnt from a batch.
-FREE = {"steps", "accumulate", "parallel", "prefetch"}
+FREE = {"steps", "accumulate", "parallel", "prefetch", "compile"}
 FREE |= {"checkpoint_minutes", "validate_every", "log_every"}
 
 

@@ -11,6 +11,7 @@ SIZE = (960, 540)  # pixels
 LEFT, RIGHT, TOP, BOTTOM = 80, 20, 40, 50  # margins, pixels
 COLOURS = ("#2a6fdb", "#d9480f", "#2b8a3e", "#862e9c")
 SMOOTH = 0.9  # of the running mean drawn over the raw points
+FEW = 50  # points: a curve of fewer is drawn as it is
 RAW_LIMIT = 0.98  # share of the points the axis must hold: a first huge loss hides the rest
 
 Point = tuple[float, float]
@@ -46,9 +47,12 @@ def draw_curves(path: Path, title: str, curves: dict[str, list[Point]]) -> None:
         draw.text((at((x, y0))[0], SIZE[1] - 40), f"{x:.0f}", "#444444", anchor="mt", font_size=13)
     for i, (name, points) in enumerate(curves.items()):
         colour = COLOURS[i % len(COLOURS)]
-        _line(draw, [at(p) for p in points], _pale(colour))
-        _line(draw, [at(p) for p in _smooth(points)], colour, width=2)
-        draw.text((SIZE[0] - 120, 14 + 18 * i), f"— {name}", fill=colour, font_size=15)
+        if len(points) < FEW:
+            _line(draw, [at(p) for p in points], colour, width=2)
+        else:
+            _line(draw, [at(p) for p in points], _pale(colour))
+            _line(draw, [at(p) for p in _smooth(points)], colour, width=2)
+        draw.text((SIZE[0] - 160 + 80 * i, 14), name, fill=colour, font_size=16)
     temporary = path.with_suffix(".tmp.png")
     image.save(temporary)
     os.replace(temporary, path)

@@ -1,0 +1,57 @@
+"""Two processes make the update that one makes from the same global batch."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def run(folder: Path, processes: int, *settings: str) -> dict[str, torch.Tensor]:
+    """A few steps of the toy, without dropout (whose noise is drawn for each slice)."""
+    launcher = [sys.executable, "-m"]
+    if processes > 1:
+        launcher += ["torch.distributed.run", "--standalone", "--nproc_per_node", str(processes)]
+        launcher += ["-m"]
+    command = [*launcher, "tests.training.toy", str(folder), "5", *settings]
+    environment = os.environ | {"OMP_NUM_THREADS": "1", "CUDA_VISIBLE_DEVICES": ""}
+    done = subprocess.run(command, cwd=ROOT, env=environment, capture_output=True, timeout=120)
+    assert done.returncode == 0, done.stderr.decode()[-3000:]
+    return load_file(folder / "final" / "model.safetensors")
+
+
+def assert_close(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor], but: str = "") -> None:
+    for name in a.keys() - {but}:
+        torch.testing.assert_close(a[name], b[name], atol=1e-6, rtol=1e-5)
+
+
+PLAIN = ("dropout=0.0", "optimizer=adamw")
+
+
+@pytest.fixture(scope="module")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+    return run(tmp_path_factory.mktemp("alone"), 1, *PLAIN)
+
+
+@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+def test_two_processes_equal_one(kind: str, tmp_path: Path, alone: dict) -> None:
+    # `seen` counts the items of one process.
+    assert_close(run(tmp_path, 2, *PLAIN, f"parallel={kind}"), alone, but="seen")
+
+
+def test_accumulation_equals_one_batch(tmp_path: Path, alone: dict) -> None:
+    assert_close(run(tmp_path, 1, *PLAIN, "accumulate=3"), alone)
+
+
+@pytest.mark.parametrize("kind", ["ddp", "fsdp"])
+def test_accumulation_equals_processes(kind: str, tmp_path: Path) -> None:
+    """Noise belongs to a slice, not to a process: even dropout and Muon agree."""
+    one = run(tmp_path / "one", 1, "accumulate=2")
+    assert_close(run(tmp_path / "two", 2, f"parallel={kind}"), one, but="seen")
