@@ -1,0 +1,239 @@
+"""The Thinker's pretraining stream: token files of conversations and plain English.
+
+Writes `train.bin`, `dev.bin`, `test.bin` (uint16 ids, documents one after another, each from bos
+to eos) and `meta.json`. About 60 % of the tokens are generated conversations; the rest is English
+from the manifest's text and what the user brings. Without real text the stream is conversations
+and captions only, and says so. It trains nothing and needs a tokenizer that exists.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import multiprocessing
+import os
+import random
+import sys
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
+
+import numpy as np
+
+from data import text
+from data.conversation import picture_lines, sample_conversation
+from models.errors import UserError
+from models.tokenizer import Tokenizer
+
+CHUNK = 20_000  # generated tokens made by one call: the unit of work, a pure function of its index
+
+
+@dataclass(frozen=True)
+class CorpusOptions:
+    """How much text, and of what."""
+
+    train_tokens: int = 12_000_000
+    dev_tokens: int = 100_000
+    test_tokens: int = 100_000
+    conversation_share: float = 0.6  # of all tokens
+    caption_share: float = 0.04  # of all tokens: captions of the picture world
+    document_tokens: int = 1024  # longer documents are cut between sentences or turns
+
+
+PRESETS = {
+    "nano": CorpusOptions(train_tokens=200_000, dev_tokens=10_000, test_tokens=10_000),
+    "tiny": CorpusOptions(),
+    "small": CorpusOptions(train_tokens=60_000_000, dev_tokens=200_000, test_tokens=200_000),
+}
+
+_tokenizer: Tokenizer | None = None  # one for each worker process
+
+
+def _open(path: str) -> Tokenizer:
+    global _tokenizer
+    if _tokenizer is None or str(_tokenizer.path) != path:
+        _tokenizer = Tokenizer(path)
+    return _tokenizer
+
+
+def chat_chunk(index: int, path: str, split: str, seed: int) -> np.ndarray:
+    """Whole conversations, at least CHUNK tokens of them."""
+    tokenizer = _open(path)
+    rng = random.Random(f"corpus-{seed}-{split}-{index}")
+    ids: list[int] = []
+    while len(ids) < CHUNK:
+        chat = sample_conversation(rng, split)
+        ids += tokenizer.encode_chat(chat["messages"], add_generation_prompt=False)
+    return np.asarray(ids, dtype=np.uint16)
+
+
+def caption_chunk(index: int, path: str, split: str, seed: int) -> np.ndarray:
+    """Captions of the picture world, each with a question or two."""
+    tokenizer = _open(path)
+    rng = random.Random(f"captions-{seed}-{split}-{index}")
+    ids: list[int] = []
+    while len(ids) < CHUNK:
+        lines = "\n".join(picture_lines(rng, split))
+        ids += [tokenizer.bos, *tokenizer.encode(lines), tokenizer.eos]
+    return np.asarray(ids, dtype=np.uint16)
+
+
+def _cut(turns: list[list[int]], overhead: int, limit: int) -> int:
+    """How many whole turns fit into a document."""
+    used = overhead
+    for count, turn in enumerate(turns):
+        used += len(turn) + 2
+        if used > limit:
+            return count
+    return len(turns)
+
+
+def english(real: str | Path, extra: str | Path | None, tokenizer: Tokenizer, split: str,
+            limit: int) -> Iterator[tuple[str, list[int]]]:
+    """(set, ids) of every real document of a split."""
+    end = tokenizer.eos
+    for name in text.DIALOGUES if real else ():
+        for system, turns in text.dialogues(real, name):
+            if text.split_of(" ".join(turns)) != split:
+                continue
+            encoded = [tokenizer.encode(turn) for turn in turns]
+            head = [tokenizer.bos, tokenizer.symbols["<|system|>"], *tokenizer.encode(system), end]
+            count = _cut(encoded, len(head), limit) // 2 * 2
+            ids = list(head)
+            for place, turn in enumerate(encoded[:count]):
+                role = "<|assistant|>" if place % 2 else "<|user|>"
+                ids += [tokenizer.symbols[role], *turn, end]
+            if count:
+                yield name, ids
+    plain: list[tuple[str, Callable[[], Iterator[str]]]] = []
+    if real:
+        plain += [(name, partial(reader, real)) for name, reader in text.SENTENCES.items()]
+    if extra:
+        plain.append(("extra", partial(text.text_files, extra)))
+    for name, reader in plain:
+        for document in reader():
+            if text.split_of(document) == split:
+                ids = tokenizer.encode(document)[: limit - 2]
+                yield name, [tokenizer.bos, *ids, end]
+
+
+def _real_tokens(real, extra, tokenizer: Tokenizer, split: str, options: CorpusOptions,
+                 wanted: int, seed: int) -> tuple[np.ndarray, dict[str, int]]:
+    """Up to `wanted` tokens: each set at most three times over, small sets first, shuffled."""
+    sets: dict[str, list[np.ndarray]] = {}
+    for name, ids in english(real, extra, tokenizer, split, options.document_tokens):
+        sets.setdefault(name, []).append(np.asarray(ids, dtype=np.uint16))
+    rng = random.Random(f"english-{seed}-{split}")
+    chosen: list[np.ndarray] = []
+    counts: dict[str, int] = {}
+    left = wanted
+    sizes = {name: sum(map(len, documents)) for name, documents in sets.items()}
+    for place, name in enumerate(sorted(sets, key=sizes.get)):
+        quota = min(left // (len(sets) - place), (3 if split == "train" else 1) * sizes[name])
+        used = 0
+        while used < quota:
+            documents = sets[name]
+            rng.shuffle(documents)
+            for document in documents:
+                if used >= quota:
+                    break
+                chosen.append(document)
+                used += len(document)
+        counts[name] = used
+        left -= used
+    rng.shuffle(chosen)
+    return (np.concatenate(chosen) if chosen else np.zeros(0, np.uint16)), counts
+
+
+def _chunks(make, total: int, path: str, split: str, seed: int, pool) -> list[np.ndarray]:
+    job = partial(make, path=path, split=split, seed=seed)
+    indices = range(-(-total // CHUNK)) if total else range(0)
+    return list(pool.imap(job, indices) if pool else map(job, indices))
+
+
+def _mixed(parts: list[np.ndarray], bos: int, seed: str) -> np.ndarray:
+    """All documents of all parts, in one shuffled order."""
+    documents: list[np.ndarray] = []
+    for part in parts:
+        starts = np.flatnonzero(part == bos)
+        documents += np.split(part, starts[1:]) if len(starts) else []
+    random.Random(seed).shuffle(documents)
+    return np.concatenate(documents)
+
+
+def _write(target: Path, data: bytes) -> None:
+    scratch = target.with_name(target.name + ".tmp")
+    scratch.write_bytes(data)
+    os.replace(scratch, target)
+
+
+def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptions,
+                 real_dir: str | Path | None = None, seed: int = 0, workers: int = 1,
+                 extra: str | Path | None = None) -> dict:
+    """Builds the three token files and returns what meta.json says.
+
+    `tokenizer` is the path of tokenizer.model; `real_dir` the folder of the manifest, `extra` any
+    text file or folder (TinyStories, a dataset on disk). The result depends on `seed` and the
+    inputs only, not on `workers`.
+    """
+    folder, path = Path(folder), str(tokenizer)
+    if real_dir is not None and not (Path(real_dir) / "text").is_dir():
+        raise UserError(f"{real_dir} has no folder text/: give the folder of MANIFEST.md")
+    folder.mkdir(parents=True, exist_ok=True)
+    if real_dir is None and extra is None:
+        print("notice: no real text; the corpus is generated conversations only", file=sys.stderr)
+    opened = _open(path)
+    meta: dict = {"seed": seed, "vocab_size": len(opened), "dtype": "uint16", "bos": opened.bos,
+                  "eos": opened.eos, "options": asdict(options), "splits": {}}
+    pool = multiprocessing.get_context("spawn").Pool(workers) if workers > 1 else None
+    try:
+        for split in text.SPLITS:
+            total = getattr(options, f"{split}_tokens")
+            captions = int(total * options.caption_share)
+            wanted = int(total * (1 - options.conversation_share)) - captions
+            real, counts = _real_tokens(real_dir, extra, opened, split, options, wanted, seed)
+            chats = _chunks(chat_chunk, total - captions - len(real), path, split, seed, pool)
+            shown = _chunks(caption_chunk, captions, path, split, seed, pool)
+            tokens = _mixed([*chats, *shown, real], opened.bos, f"mix-{seed}-{split}")
+            _write(folder / f"{split}.bin", tokens.tobytes())
+            meta["splits"][split] = {"tokens": len(tokens), "conversations": sum(map(len, chats)),
+                                     "captions": sum(map(len, shown)), **counts}
+    finally:
+        if pool:
+            pool.terminate()
+    _write(folder / "meta.json", json.dumps(meta, indent=1).encode())
+    return meta
+
+
+def load_tokens(folder: str | Path, split: str) -> np.ndarray:
+    """The token file of a split as a read-only memory map (uint16)."""
+    path = Path(folder) / f"{split}.bin"
+    if not path.is_file():
+        raise UserError(f"no corpus at {path}: build it with `python -m data.corpus --preset tiny`")
+    return np.memmap(path, dtype=np.uint16, mode="r")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="tiny")
+    parser.add_argument("--tokenizer", help="default: runs/<preset>/tokenizer/final/tokenizer.model")
+    parser.add_argument("--out", help="default: build/data/<preset>/corpus")
+    parser.add_argument("--data_dir", help="folder of the manifest's real data (optional)")
+    parser.add_argument("--extra", help="a .txt/.jsonl/.parquet file or folder to add (optional)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--workers", type=int, default=1)
+    given = parser.parse_args()
+    tokenizer = given.tokenizer or f"runs/{given.preset}/tokenizer/final/tokenizer.model"
+    try:
+        meta = build_corpus(given.out or f"build/data/{given.preset}/corpus", tokenizer,
+                            PRESETS[given.preset], given.data_dir, given.seed, given.workers,
+                            given.extra)
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        raise SystemExit(2) from None
+    print(json.dumps(meta["splits"], indent=1))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,73 @@
+"""Short descriptions of a scene in words, with questions about them: reading before looking.
+
+The words are those of the picture world (colors, sizes, shapes, objects, positions, counts), so
+that the Thinker already knows them when it learns to see.
+"""
+
+from __future__ import annotations
+
+from data.talk.draw import Draw, Turn, upper
+from data.talk.things import article
+
+COLORS = "red blue green yellow orange purple pink brown black white gray".split()
+OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree house
+boat clock shoe bottle spoon bag bus star bicycle guitar phone pizza cake carrot lemon pear egg
+umbrella rocket drum kite bell truck train ship sheep horse cow pig frog mouse""".split()
+NUMBER = "zero one two three four five six".split()
+INTRO = ("There is {a} and {b}.", "I see {a} and {b}.", "The picture shows {a} and {b}.",
+         "In the picture there is {a} and {b}.", "Here is {a}, and {b}.", "On the table there is {a} and {b}.",
+         "A picture with {a} and {b}.", "You see {a} and {b}.", "We have {a} and {b}.",
+         "Imagine {a} and {b}.", "There is {a}. There is also {b}.", "I can see {a} and also {b}.",
+         "This shows {a} next to {b}.", "Look, {a} and {b}.")
+ASK_COLOR = ("What color is the {o}?", "Which color is the {o}?", "Tell me the color of the {o}.",
+             "What is the color of the {o}?", "The {o} has what color?", "Name the color of the {o}.",
+             "What color does the {o} have?")
+ASK_WHAT = ("What is {k}?", "Which thing is {k}?", "Which object is {k}?", "Name the {k} thing.",
+            "What thing is {k}?", "Tell me which thing is {k}.", "Which one is {k}?")
+ASK_THERE = ("Is there {x}?", "Do you see {x}?", "Can you see {x}?", "Does the picture show {x}?",
+             "Is {x} there?", "Is there {x} in it?", "Is {x} in the picture?")
+ASK_COUNT = ("How many {o} are there?", "How many {o} do you see?", "Count the {o}.",
+             "What is the number of {o}?", "How many {o}?", "Tell me how many {o} there are.",
+             "How many {o} can you see?")
+
+
+def plural(noun: str) -> str:
+    """More than one of them; the noun may follow an adjective."""
+    irregular = {"mouse": "mice", "sheep": "sheep", "fish": "fish", "cherry": "cherries"}
+    head, _, last = noun.rpartition(" ")
+    many = irregular.get(last) or last + ("es" if last.endswith(("s", "x", "ch")) else "s")
+    return f"{head} {many}".strip()
+
+
+def told_scene(draw: Draw) -> list[Turn]:
+    """Two colored things in words, then a question about one of them."""
+    two = draw.pick(OBJECTS)
+    first, second, one = draw.fresh(
+        lambda: (*draw.rng.sample(COLORS, 2), draw.pick([o for o in OBJECTS if o != two]))
+    )
+    a, b = article(f"{first} {one}"), article(f"{second} {two}")
+    if draw.chance() < 0.5:
+        a, b = b, a
+    intro = upper(draw.say(INTRO, a=a, b=b))
+    way = draw.number(0, 3)
+    if way == 0:
+        asked, found = (one, first) if draw.chance() < 0.5 else (two, second)
+        return [Turn(f"{intro} {draw.say(ASK_COLOR, o=asked)}", f"The {asked} is {found}.",
+                     (found, f"It is {found}."))]
+    if way == 1:
+        asked, found = (first, one) if draw.chance() < 0.5 else (second, two)
+        return [Turn(f"{intro} {draw.say(ASK_WHAT, k=asked)}", f"The {found} is {asked}.",
+                     (found, f"The {found}."))]
+    if way == 2:
+        asked = one if draw.chance() < 0.5 else draw.pick(OBJECTS)
+        there = asked in (one, two)
+        answer = f"Yes, there is {article(asked)}." if there else f"No, there is no {asked}."
+        return [Turn(f"{intro} {draw.say(ASK_THERE, x=article(asked))}", answer,
+                     ("Yes" if there else "No",))]
+    n, m = draw.number(2, 6), draw.number(2, 6)
+    counted, other = plural(one), plural(two)
+    intro = f"There are {NUMBER[n]} {counted} and {NUMBER[m]} {other}."
+    if draw.chance() < 0.5:
+        intro = f"I see {NUMBER[m]} {other} and {NUMBER[n]} {counted}."
+    return [Turn(f"{intro} {draw.say(ASK_COUNT, o=counted)}", f"There are {NUMBER[n]} {counted}.",
+                 (str(n), NUMBER[n], f"{NUMBER[n]} {counted}"))]

@@ -1,0 +1,86 @@
+"""Trains the vocabulary: SentencePiece BPE on generated conversations and plain English.
+
+Writes `<runs>/tokenizer/final/tokenizer.model`. Not a gradient stage: it runs once, in seconds,
+and every later stage reads its file.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+import random
+import string
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import islice
+from pathlib import Path
+
+import sentencepiece
+from data.conversation import sample_conversation, vocabulary
+
+from data import text
+from models.tokenizer import BOS, EOS, PAD, SYMBOLS, UNK
+
+VOCAB_SIZE = 4096
+CONVERSATIONS = 12000  # generated chats read; beyond this the pieces no longer change
+REAL_LINES = 20000  # lines of each real set read
+LINE = 2000  # longest line SentencePiece is given, in characters
+
+
+def train_tokenizer(lines: Iterable[str], path: str | Path, vocab_size: int = VOCAB_SIZE) -> None:
+    """Trains on `lines` and writes the model file at once or not at all."""
+    model = io.BytesIO()
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_writer=model,
+        model_type="bpe",
+        vocab_size=vocab_size,
+        byte_fallback=True,
+        normalization_rule_name="identity",
+        add_dummy_prefix=False,
+        remove_extra_whitespaces=False,
+        split_digits=True,
+        character_coverage=0.9999,
+        required_chars=string.printable[:94] + "μ",
+        unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD,
+        user_defined_symbols=list(SYMBOLS),
+        max_sentence_length=4 * LINE,
+        num_threads=1,
+        minloglevel=2,
+    )
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    scratch = path.with_suffix(".tmp")
+    scratch.write_bytes(model.getvalue())
+    os.replace(scratch, path)
+
+
+def training_lines(real_dir: str | Path | None, conversations: int, seed: int) -> Iterator[str]:
+    """Text that the vocabulary is cut for: both sides of chats, world words, plain English."""
+    rng = random.Random(f"tokenizer-{seed}")
+    for _ in range(conversations):
+        for message in sample_conversation(rng, "train")["messages"]:
+            yield message["content"]
+    yield from vocabulary()
+    if real_dir is None:
+        return
+    for reader in text.SENTENCES.values():
+        for line in islice(reader(real_dir), REAL_LINES):
+            yield from (part[:LINE] for part in line.split("\n"))
+    for name in text.DIALOGUES:
+        for _, turns in islice(text.dialogues(real_dir, name), REAL_LINES // 10):
+            yield from turns
+    for question, answer in islice(text.trivia(real_dir), REAL_LINES // 4):
+        yield f"{question} {answer}"
+
+
+def run(config: dict, paths) -> None:
+    """Entry point of `train.py tokenizer`; `paths` has .real (or None) and .final(stage)."""
+    target = Path(paths.final("tokenizer")) / "tokenizer.model"
+    if paths.real is None:
+        print("notice: no real data; the vocabulary is cut for generated text", file=sys.stderr)
+    lines = training_lines(
+        paths.real, int(config.get("conversations", CONVERSATIONS)), int(config.get("seed", 0))
+    )
+    train_tokenizer(lines, target, int(config.get("vocab_size", VOCAB_SIZE)))
+    print(f"tokenizer: {target}")
