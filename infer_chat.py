@@ -1,0 +1,151 @@
+"""Talk to μOmni from the command line: one request from flags, or a conversation without any.
+
+    python infer_chat.py --image examples/sample_image.png --text "What do you see?"
+
+Thin: it checks flags, calls `inference`, prints. Answers go to stdout, everything else to stderr;
+bad input is one line and exit code 2.
+"""
+
+import argparse
+import sys
+import warnings
+
+from inference.config import GenerateConfig
+from inference.media import check_file
+from inference.notice import Notice
+from inference.output import check_audio_path, write_audio
+from models.errors import UserError
+
+ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
+--text "What did you hear?" transcribes it. --audio_out speaks the answer, or what --say gives."""
+
+
+def build_parser() -> argparse.ArgumentParser:
+    """All flags; their meaning together is checked in `check`."""
+    parser = argparse.ArgumentParser("infer_chat.py", description=ABOUT, allow_abbrev=False)
+    ask = parser.add_argument_group("input")
+    ask.add_argument("--text", "--prompt", action="append", help="what to ask")
+    ask.add_argument("--image", action="append", default=[], metavar="PATH", help="repeatable")
+    ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="repeatable")
+    ask.add_argument("--video", action="append", default=[], metavar="PATH", help="repeatable")
+    ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud into --audio_out")
+    ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
+    speak = parser.add_argument_group("speech")
+    speak.add_argument("--audio_out", metavar="PATH", help="speech to .wav, .flac or .ogg")
+    speak.add_argument("--voice", help="who speaks (a wrong name lists them)")
+    speak.add_argument("--speed", type=float, help="1 = normal, 2 = twice as fast")
+    speak.add_argument("--vocoder", help="neural (default) or griffinlim")
+    write = parser.add_argument_group("generation")
+    write.add_argument("--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens)
+    write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
+    write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
+    write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
+    write.add_argument("--seed", type=int, help="makes sampling repeatable")
+    run = parser.add_argument_group("running")
+    run.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
+    run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
+    run.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
+    return parser
+
+
+def check(args: argparse.Namespace) -> None:
+    """Refuse flags that contradict each other and files that are not there, before loading."""
+    asked = [flag for flag in ("text", "image", "audio_in", "video") if getattr(args, flag)]
+    if args.text and len(args.text) > 1:
+        raise UserError("--text (or --prompt, its other name) was given more than once")
+    if args.say is not None and (asked or args.text):
+        raise UserError(f"--say reads its own text: it does not go with --{(asked or ['text'])[0]}")
+    if args.say is not None and args.audio_out is None:
+        raise UserError("--say needs --audio_out, the file to write the speech to")
+    if args.say is not None and not args.say.strip():
+        raise UserError("--say has no text to read")
+    one_shot = args.say is not None or args.text is not None or bool(asked)
+    if args.audio_out is not None and not one_shot:
+        raise UserError("--audio_out needs something to answer (--text, --image, …) or --say")
+    speech = [flag for flag in ("voice", "speed", "vocoder") if getattr(args, flag) is not None]
+    if speech and one_shot and args.audio_out is None:
+        raise UserError(f"--{speech[0]} needs --audio_out: without it nothing is spoken")
+    if args.speed is not None and not 0 < args.speed < float("inf"):
+        raise UserError(f"--speed must be above 0, not {args.speed}")
+    if args.audio_out is not None:
+        check_audio_path(args.audio_out)
+    for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
+        for path in paths:
+            check_file(path, kind)
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run; returns the exit code."""
+    if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a character: show "?" instead
+        sys.stdout.reconfigure(errors="replace")
+        sys.stderr.reconfigure(errors="backslashreplace")
+    args = build_parser().parse_args(argv)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        if not args.quiet:
+            warnings.simplefilter("always", Notice)
+            warnings.showwarning = show_notice
+        try:
+            settings = {
+                name: getattr(args, name)
+                for name in ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
+            }
+            GenerateConfig(**settings)
+            check(args)
+            return run(args, settings)
+        except UserError as error:
+            print("error:", " ".join(str(error).split()), file=sys.stderr)
+            return 2
+        except BrokenPipeError:  # whoever read our output has left, as `| head` does
+            sys.stderr.close()
+            return 0
+        except KeyboardInterrupt:
+            return 130
+
+
+def show_notice(message, category, filename, lineno, file=None, line=None) -> None:
+    """Print a notice as one line; the answer may be streaming on stdout meanwhile."""
+    print(f"notice: {message}", file=sys.stderr, flush=True)
+
+
+def run(args: argparse.Namespace, settings: dict) -> int:
+    """Load the checkpoint, then read aloud, answer, or converse."""
+    from inference.omni import Omni  # torch is loaded only for a request that can be served
+
+    omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+    names = ("voice", "speed", "vocoder", "seed")
+    speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+    if args.audio_out is not None:
+        _ = omni.speaker  # missing speaking parts are found before the long work
+    if args.say is not None:
+        answer = args.say
+    elif args.text is None and not (args.image or args.audio_in or args.video):
+        from inference.repl import Repl
+
+        Repl(omni, args.system_prompt, speech, args.quiet, **settings).run()
+        return 0
+    else:
+        answer = ""
+        pieces = omni.stream(
+            args.text[0] if args.text else None,
+            image=args.image,
+            audio=args.audio_in,
+            video=args.video,
+            system_prompt=args.system_prompt,
+            **settings,
+        )
+        for piece in pieces:
+            answer += piece
+            print(piece, end="", flush=True)
+        print(flush=True)
+    if args.audio_out is not None:
+        samples, rate = omni.speak(answer, **speech)
+        write_audio(args.audio_out, samples, rate)
+        if not args.quiet:
+            print(f"wrote {args.audio_out}: {len(samples) / rate:.1f} s", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

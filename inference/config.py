@@ -1,0 +1,35 @@
+"""GenerateConfig: how to continue a prompt. It checks its values and imports no torch."""
+
+from dataclasses import dataclass
+
+from models.errors import UserError
+
+
+@dataclass(frozen=True)
+class GenerateConfig:
+    """Settings of one generation; the defaults are greedy, so the same input gives the same output."""
+
+    max_new_tokens: int = 128
+    temperature: float = 0.0  # 0 = greedy
+    top_k: int | None = None  # None or 0 = off
+    top_p: float | None = None  # None or 1.0 = off
+    seed: int | None = None  # None = a fresh one for each generation
+    eos_token_id: int = 2
+    suppress_tokens: tuple[int, ...] = ()  # ids never chosen: placeholders must not be made up
+    max_seq_len: int | None = (
+        None  # tokens of prompt and reply; None = what the model was built for
+    )
+
+    def __post_init__(self) -> None:
+        if self.max_new_tokens < 1:
+            raise UserError(f"max_new_tokens must be at least 1, not {self.max_new_tokens}")
+        if not 0.0 <= self.temperature < float("inf"):
+            raise UserError(f"temperature must be 0 (greedy) or more, not {self.temperature}")
+        if self.top_k is not None and self.top_k < 0:
+            raise UserError(f"top_k must be 0 (off) or more, not {self.top_k}")
+        if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
+            raise UserError(f"top_p must be above 0 and at most 1 (off), not {self.top_p}")
+        if self.seed is not None and not 0 <= self.seed < 2**63:
+            raise UserError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
+        if self.max_seq_len is not None and self.max_seq_len < 2:
+            raise UserError(f"max_seq_len must be at least 2, not {self.max_seq_len}")

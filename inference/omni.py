@@ -1,0 +1,285 @@
+"""Omni: the public face of μOmni. Text, pictures, sounds and videos in, text and speech out.
+
+    omni = Omni.from_pretrained()
+    omni.chat("What do you see?", image="photo.png")
+
+Turns what a user brings into one prompt and the reply's ids into text; the networks are in
+`models`, the token loop in `inference.generate`, chats with memory in `inference.session`.
+"""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+import torch
+
+from inference.config import GenerateConfig
+from inference.generate import context_length, generate_batch, generate_iter
+from inference.media import load_audio, load_image, load_video
+from inference.notice import notice
+from inference.prompt import Prompt
+from models.audio import audio_tokens
+from models.checkpoint import read_json
+from models.errors import UserError
+from models.mel import log_mel
+from models.omni import OmniModel
+from models.thinker import Thinker
+from models.tokenizer import Message, Tokenizer
+from models.vision import image_to_tensor
+
+if TYPE_CHECKING:
+    from inference.session import ChatSession
+    from inference.speech import Speaker
+
+SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tiny"
+IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
+VIDEO_QUESTION = "What happens?"
+TRANSCRIBE_QUESTION = "What did you hear?"
+DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
+REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
+
+
+class Omni:
+    """One loaded checkpoint. Keyword settings of its methods are GenerateConfig's fields."""
+
+    def __init__(self, model: OmniModel | Thinker, tokenizer: Tokenizer, folder: Path) -> None:
+        self.model = model
+        self.tokenizer = tokenizer
+        self.folder = folder
+        self._speaker: Speaker | None = None
+
+    @classmethod
+    def from_pretrained(
+        cls, folder: str | Path | None = None, device: str = "cpu", dtype: str = "fp32"
+    ) -> "Omni":
+        """Load a checkpoint folder (default: the shipped one), omni or text alone.
+
+        Raises:
+            UserError: folder, weights, device or dtype missing, corrupt or unknown.
+        """
+        folder = SHIPPED if folder is None else Path(folder)
+        if not folder.is_dir():
+            what = "is not a folder" if folder.exists() else "does not exist"
+            raise UserError(f"the checkpoint folder {folder} {what}")
+        if dtype not in DTYPES:
+            raise UserError(f"dtype {dtype} is unknown: use {' or '.join(DTYPES)}")
+        values = read_json(folder / "config.json")
+        if not isinstance(values, dict):
+            raise UserError(f"{folder / 'config.json'} does not describe a model")
+        kind = OmniModel if values.get("model_type") == "muomni" else Thinker
+        tokenizer = Tokenizer(folder / "tokenizer.model")
+        model = kind.from_pretrained(folder)
+        try:
+            model = model.to(torch.device(device), DTYPES[dtype])
+        except (RuntimeError, AssertionError) as error:
+            reason = str(error).splitlines()[0]
+            raise UserError(f"cannot use the device {device!r}: {reason}") from None
+        return cls(model.eval(), tokenizer, folder)
+
+    # ---- text out
+
+    def chat(self, text: str | None = None, **request) -> str:
+        """The whole answer; arguments as for `stream`."""
+        return "".join(self.stream(text, **request))
+
+    def stream(
+        self,
+        text: str | None = None,
+        *,
+        image=None,
+        audio=None,
+        video=None,
+        system_prompt: str | None = None,
+        **settings,
+    ) -> Iterator[str]:
+        """The answer in pieces as it is generated.
+
+        Args:
+            text: the question; without it a picture is described and speech is answered.
+            image: a path, PIL image or uint8 array, or a list of them.
+            audio: a path or (samples, rate), or a list of them.
+            video: a path, or a list of them.
+            system_prompt: what stands before the conversation.
+            settings: fields of GenerateConfig.
+        """
+        config = self.config(**settings)
+        prompt = self.prompt(text, image, audio, video, system_prompt, config)
+        return self.tokenizer.decode_stream(generate_iter(self.model, prompt, config))
+
+    def batch(self, requests: list[dict], **settings) -> list[str]:
+        """Answers to several requests in one run, the same as one by one.
+
+        Each request is a dict with any of text, image, audio, video, system_prompt.
+        """
+        config = self.config(**settings)
+        prompts = []
+        for request in requests:
+            if unknown := set(request) - REQUEST_KEYS:
+                raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
+            keys = ("text", "image", "audio", "video", "system_prompt")
+            prompts.append(self.prompt(*map(request.get, keys), config))
+        replies = generate_batch(self.model, prompts, config)
+        return [self.tokenizer.decode(reply) for reply in replies]
+
+    def transcribe(self, audio, **settings) -> str:
+        """The words of a recording."""
+        return self.chat(TRANSCRIBE_QUESTION, audio=audio, **settings)
+
+    def session(self, system_prompt: str | None = None, **settings) -> "ChatSession":
+        """A conversation that remembers; its cache lives across turns."""
+        from inference.session import ChatSession
+
+        return ChatSession(self, system_prompt, **settings)
+
+    # ---- speech out
+
+    @property
+    def speaker(self) -> "Speaker":
+        """The speaking parts, loaded when first needed."""
+        if self._speaker is None:
+            self.need_omni("speaking")
+            from inference.speech import Speaker
+
+            self._speaker = Speaker.from_pretrained(self.folder)
+        return self._speaker
+
+    def speak(
+        self,
+        text: str,
+        voice: str | None = None,
+        speed: float = 1.0,
+        vocoder: str | None = None,
+        seed: int | None = None,
+    ) -> tuple[np.ndarray, int]:
+        """Read exactly this text aloud -> float32 (samples,) in [-1, 1], and their rate in Hz."""
+        return self.speaker.speak(speakable(text), **given(voice, speed, vocoder, seed))
+
+    def speak_stream(
+        self,
+        text: str,
+        voice: str | None = None,
+        speed: float = 1.0,
+        vocoder: str | None = None,
+        seed: int | None = None,
+    ) -> Iterator[np.ndarray]:
+        """The same in chunks, float32 (samples,), each as soon as it is ready."""
+        return self.speaker.speak_stream(speakable(text), **given(voice, speed, vocoder, seed))
+
+    # ---- building prompts
+
+    def config(self, **settings) -> GenerateConfig:
+        """Settings completed with what this checkpoint's vocabulary needs."""
+        # A made-up placeholder would ask for a picture that is not there when read again.
+        made_up = tuple(sorted(self.tokenizer.special - {self.tokenizer.eos}))
+        fixed = {"eos_token_id": self.tokenizer.eos, "suppress_tokens": made_up}
+        return GenerateConfig(**fixed | settings)
+
+    def room(self, config: GenerateConfig) -> int:
+        """Tokens a prompt may have so that a reply of up to a quarter of the context still fits."""
+        limit = context_length(self.model, config)
+        return limit - min(config.max_new_tokens, limit // 4)
+
+    def prompt(self, text, image, audio, video, system_prompt, config: GenerateConfig) -> Prompt:
+        """The prompt of a conversation's first turn."""
+        head = self.head(system_prompt, config)
+        return head + self.turn(text, image, audio, video, self.room(config) - len(head))
+
+    def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
+        """What opens every conversation: bos and the system prompt."""
+        messages = [{"role": "system", "content": system_prompt}] if system_prompt else []
+        ids = self.tokenizer.encode_chat(messages, add_generation_prompt=False)
+        if len(ids) > self.room(config) // 2:
+            raise UserError(
+                f"the system prompt has {len(ids)} tokens, more than half of the context's "
+                f"{self.room(config)}: make it shorter"
+            )
+        return Prompt(ids)
+
+    def turn(self, text, image=None, audio=None, video=None, room: int | None = None) -> Prompt:
+        """One user turn and the opening of its answer, without bos; cut to `room` tokens."""
+        if text is not None and not isinstance(text, str):
+            raise UserError(f"text must be a string, not {type(text).__name__}")
+        images, mels = self.see(image, video), self.hear(audio)
+        text = (text or "").strip()
+        if not text and not mels:
+            if not images:
+                raise UserError("there is nothing to answer: give text, an image, audio or video")
+            text = VIDEO_QUESTION if as_list(video) else IMAGE_QUESTION
+        parts = [{"type": "image"} for _ in images]
+        parts += [{"type": "audio", "tokens": audio_tokens(mel.shape[1])} for mel in mels]
+        ids = self.encode_turn(parts, "")
+        if room is not None:
+            text = self.shorten(text, room - len(ids))
+        return Prompt(self.encode_turn(parts, text), images, mels)
+
+    def encode_turn(self, parts: list[dict], text: str) -> list[int]:
+        """Ids of a user turn without bos: media first, then the text, then the answer's opening."""
+        content = parts + ([{"type": "text", "text": text}] if text else [])
+        message: Message = {"role": "user", "content": content}
+        return self.tokenizer.encode_chat([message])[1:]
+
+    def shorten(self, text: str, room: int) -> str:
+        """The text's end where all of it does not fit, with a notice; the question is often last."""
+        if room < 0:
+            raise UserError(
+                f"the pictures and sounds take {-room} tokens more than the context has: use fewer"
+            )
+        kept = text[-CHARACTERS_PER_TOKEN * (room + 1) :]
+        ids = self.tokenizer.encode(kept)
+        if len(ids) <= room and len(kept) == len(text):
+            return text
+        keep = room
+        while len(ids) > room:  # cut text may tokenise into more pieces than it was cut from
+            kept = self.tokenizer.decode(ids[len(ids) - keep :]).lstrip("\ufffd") if keep else ""
+            ids, keep = self.tokenizer.encode(kept), keep - 1
+        notice(
+            f"the text is longer than the context: only its last {len(kept)} "
+            f"of {len(text)} characters are read"
+        )
+        return kept
+
+    def see(self, image, video) -> list[torch.Tensor]:
+        """Pictures, then the frames of videos, each uint8 (3, 224, 224)."""
+        images, videos = as_list(image), as_list(video)
+        if images or videos:
+            self.need_omni("seeing")
+        pictures = [load_image(source) for source in images]
+        pictures += [frame for source in videos for frame in load_video(source)]
+        return [image_to_tensor(picture) for picture in pictures]
+
+    def hear(self, audio) -> list[torch.Tensor]:
+        """Log-mels of sounds, each (128, T)."""
+        sounds = as_list(audio)
+        if sounds:
+            self.need_omni("hearing")
+        return [log_mel(torch.from_numpy(load_audio(source))) for source in sounds]
+
+    def need_omni(self, sense: str) -> None:
+        """Refuse what a text-only checkpoint cannot do."""
+        if not isinstance(self.model, OmniModel):
+            raise UserError(
+                f"{self.folder} is a text-only checkpoint: {sense} needs an omni one, "
+                "such as checkpoints/omni_sft_tiny"
+            )
+
+
+def as_list(source) -> list:
+    """One source or a list of them as a list; a pair (samples, rate) is one source."""
+    if source is None:
+        return []
+    return source if isinstance(source, list) else [source]
+
+
+def speakable(text: str) -> str:
+    """Refuse text with nothing in it to say."""
+    if not isinstance(text, str) or not text.strip():
+        raise UserError("there is no text to say")
+    return text
+
+
+def given(voice, speed, vocoder, seed) -> dict:
+    """Arguments for the speaker; what was left out keeps the speaker's own default."""
+    chosen = {"voice": voice, "speed": speed, "vocoder": vocoder, "seed": seed}
+    return {name: value for name, value in chosen.items() if value is not None}

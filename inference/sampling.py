@@ -1,0 +1,67 @@
+"""Choosing the next token: pure functions over logits (B, V), every row on its own.
+
+Each row draws from its own generator, so a batch gives the tokens each prompt would get alone.
+Filters set the logits they rule out to -inf; nothing here runs a model or keeps state.
+"""
+
+import torch
+from torch import Tensor
+
+from inference.config import GenerateConfig
+
+
+def greedy(logits: Tensor) -> Tensor:
+    """The most likely token of each row; ties go to the lowest id."""
+    return logits.argmax(dim=-1)  # (B, V) -> (B,)
+
+
+def apply_temperature(logits: Tensor, temperature: float) -> Tensor:
+    """Divide by the temperature: below 1 sharper, above 1 flatter."""
+    return logits / temperature
+
+
+def apply_top_k(logits: Tensor, top_k: int | None) -> Tensor:
+    """Keep the `top_k` most likely tokens of each row (and those tied with the last of them)."""
+    if not top_k or top_k >= logits.shape[-1]:
+        return logits
+    last_kept = logits.topk(top_k, dim=-1).values[:, -1:]  # (B, 1)
+    return logits.masked_fill(logits < last_kept, float("-inf"))
+
+
+def apply_top_p(logits: Tensor, top_p: float | None) -> Tensor:
+    """Keep the fewest most likely tokens whose probabilities reach `top_p`; always at least one."""
+    if top_p is None or top_p >= 1.0:
+        return logits
+    ordered, order = logits.sort(dim=-1, descending=True, stable=True)  # (B, V) each
+    probabilities = ordered.softmax(dim=-1)
+    before = probabilities.cumsum(dim=-1) - probabilities  # mass ahead of each token
+    ordered = ordered.masked_fill(before >= top_p, float("-inf"))
+    return torch.empty_like(logits).scatter_(-1, order, ordered)  # back to vocabulary order
+
+
+def draw(logits: Tensor, generators: list[torch.Generator]) -> Tensor:
+    """Draw one token a row from softmax(logits) by inverse transform, each row by its generator."""
+    cumulative = logits.double().softmax(dim=-1).cumsum(dim=-1)  # (B, V)
+    uniform = [torch.rand((), generator=generator, dtype=torch.float64) for generator in generators]
+    point = torch.stack(uniform).to(logits.device)[:, None] * cumulative[:, -1:]  # (B, 1)
+    # right=True steps over tokens of probability 0, whose cumulative value repeats
+    return torch.searchsorted(cumulative, point, right=True)[:, 0].clamp(max=logits.shape[-1] - 1)
+
+
+def make_generators(seed: int | None, rows: int) -> list[torch.Generator]:
+    """One CPU generator a row, all of the same seed: a row's draws do not depend on its neighbours."""
+    generators = [torch.Generator() for _ in range(rows)]
+    for generator in generators:
+        generator.seed() if seed is None else generator.manual_seed(seed)
+    return generators
+
+
+def sample(logits: Tensor, config: GenerateConfig, generators: list[torch.Generator]) -> Tensor:
+    """Next token of each row (B, V) -> (B,): greedy at temperature 0, else the filtered draw."""
+    if config.suppress_tokens:
+        logits = logits.clone()
+        logits[:, list(config.suppress_tokens)] = float("-inf")
+    if config.temperature == 0.0:
+        return greedy(logits)
+    logits = apply_temperature(logits.float(), config.temperature)
+    return draw(apply_top_p(apply_top_k(logits, config.top_k), config.top_p), generators)

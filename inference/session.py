@@ -1,0 +1,113 @@
+"""ChatSession: a conversation that remembers, at the cost of its new tokens only.
+
+The KV cache lives across turns. When the context is full the oldest turns are dropped with a
+notice, what is kept is read again, and the chat goes on. Commands and printing are the REPL's.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from inference.config import GenerateConfig
+from inference.generate import Generator
+from inference.notice import notice
+from inference.omni import Omni
+from inference.prompt import Prompt
+
+WARNING, CRITICAL = 0.75, 0.90  # of the context in use
+
+
+@dataclass
+class Turn:
+    """One question as the model reads it, and the ids of its answer."""
+
+    prompt: Prompt
+    reply: list[int] = field(default_factory=list)
+
+
+class ChatSession:
+    """A conversation with one Omni; `messages` is what was said, for display."""
+
+    def __init__(self, omni: Omni, system_prompt: str | None = None, **settings) -> None:
+        self.omni = omni
+        self.system_prompt = system_prompt
+        self.config: GenerateConfig = omni.config(**settings)
+        self.head = omni.head(system_prompt, self.config)
+        self.generator = Generator(omni.model, self.config)
+        self.turns: list[Turn] = []
+        self.messages: list[dict[str, str]] = []
+
+    @property
+    def last_prefill(self) -> int:
+        """Tokens the latest turn had to read before its first new one."""
+        return self.generator.last_prefill
+
+    def ask(self, text: str | None = None, **media) -> str:
+        """The whole answer; arguments as for `stream`."""
+        return "".join(self.stream(text, **media))
+
+    def stream(self, text: str | None = None, *, image=None, audio=None, video=None):
+        """Ask, with any media, and return the answer's pieces as they are generated.
+
+        Pieces taken are remembered even when the caller stops half way.
+        """
+        room = self.omni.room(self.config) - len(self.head)
+        turn = Turn(self.omni.turn(text, image, audio, video, room))
+        return self._stream(turn, text or "")
+
+    def _stream(self, turn: Turn, text: str) -> Iterator[str]:
+        tokens = self.generator.stream(self._context(turn))
+        self.turns.append(turn)
+        self.messages.append({"role": "user", "content": text})
+        answer = {"role": "assistant", "content": ""}
+        self.messages.append(answer)
+        try:
+            for piece in self.omni.tokenizer.decode_stream(self._remember(tokens, turn)):
+                answer["content"] += piece
+                yield piece
+        except (Exception, KeyboardInterrupt):
+            self.generator.reset()  # stopped inside a step: the next turn reads everything again
+            raise
+
+    def _remember(self, tokens: Iterator[int], turn: Turn) -> Iterator[int]:
+        for token in tokens:
+            turn.reply.append(token)
+            yield token
+
+    def _context(self, turn: Turn) -> Prompt:
+        """What the model has yet to read so that it can answer this turn."""
+        eos = Prompt([self.config.eos_token_id])
+        if not self.generator.ids:
+            dropped = self._drop_oldest(turn)
+        elif self.generator.position + 1 + len(turn.prompt) <= self.omni.room(self.config):
+            return eos + turn.prompt  # the last answer's eos was chosen or is due, but never read
+        else:
+            dropped = self._drop_oldest(turn)
+            self.generator.reset()
+        if dropped:
+            notice(f"the context is full: {dropped} oldest turn(s) of this chat are forgotten")
+        context = self.head
+        for old in self.turns:
+            context = context + old.prompt + Prompt(old.reply) + eos
+        return context + turn.prompt
+
+    def _drop_oldest(self, turn: Turn) -> int:
+        """Forget turns until the new one fits; returns how many."""
+        room = self.omni.room(self.config) - len(self.head) - len(turn.prompt)
+        dropped = 0
+        while sum(len(old.prompt) + len(old.reply) + 1 for old in self.turns) > room:
+            self.turns.pop(0)
+            dropped += 1
+        return dropped
+
+    def level(self) -> str:
+        """One line on how full the context is."""
+        position, capacity = self.generator.position, self.generator.capacity
+        share = position / capacity
+        state = "OK" if share < WARNING else "WARNING" if share <= CRITICAL else "CRITICAL"
+        return f"KV cache: {position} / {capacity} ({100 * share:.1f} %) [{state}]"
+
+    def reset(self) -> None:
+        """Forget the conversation; the system prompt stays."""
+        self.generator.reset()
+        self.turns.clear()
+        self.messages.clear()
