@@ -22,12 +22,13 @@ from data.clips import clip_questions, render_clip, sample_clip
 from data.dialogues import follow_ups
 from data.questions import questions
 from data.render import render_with_cells, require_emoji
-from data.scene import sample_scene
+from data.scene import Scene, sample_scene
 from data.shards import Blobs, generate
 from models.errors import UserError
 
 QUALITY = 92  # of JPEG; with full colour resolution, since small coloured things matter here
 SHARD_SIZE = 1000
+SEEDS = {"train": 1, "dev": 2, "test": 3}  # of the scene folders that training and evaluation use
 
 
 def jpeg(image: Image.Image) -> bytes:
@@ -47,16 +48,20 @@ class MakeScene:
     split: str
     objects: str = "all"
 
-    def __call__(self, index: int) -> tuple[dict, Blobs]:
+    def describe(self, index: int) -> tuple[Scene, dict]:
+        """A scene and its record, without drawing it."""
         rng = record_rng("scene", self.seed, self.split, index)
         scene = sample_scene(rng, self.split, self.objects)
-        image, cells = render_with_cells(scene)
-        record = {
+        return scene, {
             "scene": scene.to_dict(),
             "captions": [caption(scene, rng, self.split) for _ in range(2)],
             "questions": questions(scene, rng, self.split, self.objects),
             "follow_ups": follow_ups(scene, rng, self.objects),
         }
+
+    def __call__(self, index: int) -> tuple[dict, Blobs]:
+        scene, record = self.describe(index)
+        image, cells = render_with_cells(scene)
         return record, {"image": jpeg(image), "cells": cells}
 
 

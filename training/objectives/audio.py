@@ -146,7 +146,7 @@ class AudioObjective:
 def prepare(config: dict, paths: Paths) -> None:
     """Speak the sentences."""
     data = config["data"]
-    real = str(paths.real / "text") if paths.real else None
+    real = str(paths.real) if paths.real else None
     for split, seed, count in (("train", 1, data["clips"]), ("dev", 2, data["held_out"])):
         folder = paths.data / f"hearing_{split}"
         build_hearing(folder, count, seed, split, config["workers"],

@@ -7,9 +7,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from data.corpus import build_corpus
+from data.corpus import CorpusOptions, build_corpus
 from models.thinker import Thinker, ThinkerConfig
-from models.tokenizer import Tokenizer
 from training.objective import Loss, Paths, slice_bounds, to_device
 
 DEV_ROWS = 32
@@ -78,8 +77,12 @@ class ThinkerObjective:
 
 def prepare(config: dict, paths: Paths) -> None:
     """Make the token stream."""
-    tokenizer = Tokenizer(paths.need("tokenizer") / "tokenizer.model")
-    build_corpus(paths.data / "corpus", tokenizer, config, paths.real)
+    folder = paths.data / "corpus"
+    if (folder / "meta.json").exists():  # written last
+        return
+    tokenizer = paths.need("tokenizer") / "tokenizer.model"
+    options = CorpusOptions(**config["data"]["corpus"])
+    build_corpus(folder, tokenizer, options, paths.real, config["seed"], config["workers"])
 
 
 def build(config: dict, paths: Paths) -> ThinkerObjective:
