@@ -108,7 +108,9 @@ class MelCodec(Pretrained):
             )
         x = (mel.transpose(1, 2) - MEL_MEAN) / MEL_STD  # (B, T, 128)
         x = x.reshape(B, T // self.config.stack, -1)  # (B, T/4, 512)
-        return self.to_latent(self.encoder(self.enter(x)))
+        latent = self.to_latent(self.encoder(self.enter(x))).float()
+        # A latent of fixed length keeps the codebooks from chasing one that grows.
+        return F.layer_norm(latent, latent.shape[-1:])
 
     def decode_latent(self, latent: Tensor) -> Tensor:
         """latent (B, T/4, D) -> mel (B, 128, T)."""
@@ -125,7 +127,7 @@ class MelCodec(Pretrained):
     def encode(self, mel: Tensor) -> Tensor:
         """mel (B, 128, T) -> codes (B, T/4, 4); frames short of a whole code frame are dropped."""
         whole = mel.shape[-1] // self.config.stack * self.config.stack
-        residual = self.latent(mel[..., :whole]).float()
+        residual = self.latent(mel[..., :whole])
         codes = []
         for book in self.quantizer.codebooks:
             score = residual @ book.T - 0.5 * book.square().sum(-1)  # (B, T/4, N)

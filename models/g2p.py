@@ -1,0 +1,100 @@
+"""Graphemes to phones: how a written word sounds, learned, with no dictionary behind it.
+
+Every letter gets three slots, a bidirectional transformer labels each slot with a phone or with
+nothing, and CTC sums over the ways to place the phones: no alignment is needed in training and no
+loop in use. It reads words one by one: context ("read", "live") does not help it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.block import Block, BlockConfig, RMSNorm, init_weights, rope_table
+from models.phones import PAD_ID, PHONES
+
+LETTERS = "abcdefghijklmnopqrstuvwxyz'"
+SLOTS = 3  # per letter: "x" can be three phones
+LONGEST = 32  # letters
+
+
+@dataclass
+class G2PConfig:
+    hidden_size: int = 112
+    num_layers: int = 3
+    num_heads: int = 4
+    intermediate_size: int = 288
+    rope_theta: float = 1000.0
+
+    def block(self) -> BlockConfig:
+        """Sizes of one block."""
+        width = self.hidden_size // self.num_heads
+        return BlockConfig(
+            self.hidden_size, self.num_heads, self.num_heads, width, self.intermediate_size,
+            self.rope_theta,
+        )
+
+
+def letters_to_ids(words: Sequence[str]) -> Tensor:
+    """Words -> (B, L) letter ids, 0 = padding."""
+    longest = max(min(len(word), LONGEST) for word in words)
+    rows = [[LETTERS.index(c) + 1 for c in word[:LONGEST]] for word in words]
+    return torch.tensor([row + [0] * (longest - len(row)) for row in rows])
+
+
+class GraphemeToPhone(nn.Module):
+    """Letter ids (B, L) -> log-probabilities of phones (B, 3L, phones)."""
+
+    def __init__(self, config: G2PConfig):
+        super().__init__()
+        self.config = config
+        self.letter = nn.Embedding(len(LETTERS) + 1, config.hidden_size)
+        self.slot = nn.Embedding(SLOTS, config.hidden_size)
+        self.layers = nn.ModuleList(Block(config.block()) for _ in range(config.num_layers))
+        self.norm = RMSNorm(config.hidden_size)
+        self.head = nn.Linear(config.hidden_size, len(PHONES))
+        self.apply(init_weights)
+
+    def forward(self, letters: Tensor) -> Tensor:
+        B, L = letters.shape
+        x = self.letter(letters)[:, :, None] + self.slot.weight  # (B, L, 3, D)
+        x = x.reshape(B, L * SLOTS, -1)  # (B, 3L, D)
+        real = (letters > 0).repeat_interleave(SLOTS, 1)  # (B, 3L)
+        config = self.config.block()
+        positions = torch.arange(L * SLOTS, device=letters.device)
+        rope = rope_table(positions, config.head_dim, config.rope_theta)
+        for layer in self.layers:
+            x = layer(x, rope, mask=real[:, None, None])
+        return F.log_softmax(self.head(self.norm(x)).float(), -1)  # (B, 3L, phones)
+
+    def loss(self, letters: Tensor, phones: Tensor) -> Tensor:
+        """CTC, summed over words. letters (B, L), phones (B, P), both padded with 0."""
+        scores = self(letters).transpose(0, 1)  # (3L, B, phones)
+        slots = (letters > 0).sum(1) * SLOTS
+        lengths = (phones != PAD_ID).sum(1)
+        return F.ctc_loss(scores, phones, slots, lengths, blank=PAD_ID, reduction="sum")
+
+    @torch.no_grad()
+    def phones(self, words: Sequence[str]) -> list[list[int]]:
+        """Phone ids of each word: best label per slot, repeats merged, blanks dropped."""
+        if not words:
+            return []
+        letters = letters_to_ids(words).to(self.head.weight.device)
+        best = self(letters).argmax(-1)  # (B, 3L)
+        best = best.masked_fill((letters == 0).repeat_interleave(SLOTS, 1), PAD_ID)
+        out = []
+        for row in best.tolist():
+            kept = [p for i, p in enumerate(row) if p != PAD_ID and (i == 0 or p != row[i - 1])]
+            out.append(kept)
+        return out
+
+
+def can_learn(word: str, phones: Sequence[int]) -> bool:
+    """Whether CTC has slots for this word: one a phone, and one more between equal neighbours."""
+    repeats = sum(a == b for a, b in zip(phones, phones[1:], strict=False))
+    known = 0 < len(word) <= LONGEST and all(c in LETTERS for c in word)
+    return known and 0 < len(phones) and len(phones) + repeats <= SLOTS * len(word)
