@@ -14,7 +14,7 @@ from torch.nn import functional as F
 
 from data.objects import COLORS
 from data.render import PLANES, label_vocab
-from data.scenes import build_scenes
+from data.scenes import SEEDS, build_scenes
 from data.shards import ShardReader
 from models.vision import VisionConfig, VisionEncoder
 from training.media import picture
@@ -22,7 +22,6 @@ from training.objective import Loss, Paths, slice_bounds, to_device
 
 BACKGROUND = 0.2  # weight of a cell with nothing in it: most cells are empty
 DEV_IMAGES = 128
-SIZES = {"scenes_train": 1, "scenes_dev": 2, "scenes_test": 3}  # folder -> seed
 
 
 class VisionTask(nn.Module):
@@ -109,9 +108,9 @@ class VisionObjective:
 def prepare(config: dict, paths: Paths) -> None:
     """Draw the scenes."""
     data, workers = config["data"], config["workers"]
-    for (name, seed), split in zip(SIZES.items(), ("train", "dev", "test"), strict=True):
+    for split, seed in SEEDS.items():
         count = data["scenes"] if split == "train" else data["held_out"]
-        build_scenes(paths.data / name, count, seed, split, data["objects"], workers)
+        build_scenes(paths.data / f"scenes_{split}", count, seed, split, data["objects"], workers)
 
 
 def build(config: dict, paths: Paths) -> VisionObjective:

@@ -1,0 +1,242 @@
+"""Objective of the omni stage: joint instruction tuning of everything that reads, looks and hears.
+
+Each global batch holds every kind of lesson in fixed shares: pictures with questions, pictures with
+spoken questions, clips, transcripts, spoken questions, text conversations and plain English (so
+that text ability stays). Only the assistant's words are learnt, plain English aside.
+"""
+
+import random
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from data.conversation import sample_conversation
+from data.corpus import load_tokens
+from data.scenes import SEEDS, build_clips
+from data.shards import ShardReader
+from models.audio import AudioEncoder, audio_tokens
+from models.omni import OmniModel
+from models.projector import Projector, ProjectorConfig
+from models.thinker import Thinker
+from models.tokenizer import Tokenizer
+from models.vision import VisionEncoder
+from training.lessons import (
+    chat,
+    clip_lesson,
+    picture_lesson,
+    spoken_lesson,
+    spoken_picture_lesson,
+    transcript_lesson,
+)
+from training.media import mask_mel, padded_mels, picture
+from training.objective import Loss, Paths, slice_bounds, to_device
+from training.objectives.thinker import next_token_loss
+
+SEQUENCE_BUCKET = 32  # tokens: batches are padded to multiples, so that few shapes occur
+CLIP_EVERY = 8  # steps: then the spoken-picture part of the batch is clips (four pictures each)
+DEV_ITEMS = 64  # of each kind
+KINDS = ("picture", "spoken_picture", "clip", "transcript", "spoken", "talk", "english")
+
+
+class OmniTask(nn.Module):
+    """The omni-model with its loss: forward(batch) -> Loss, in nats per learnt token."""
+
+    def __init__(self, omni: OmniModel):
+        super().__init__()
+        self.omni = omni
+
+    def logits(self, batch: dict[str, Tensor]) -> Tensor:
+        """(B, S - 1, V) for the tokens after the first."""
+        images = clips = None
+        if "pixels" in batch:
+            images = self.omni.encode_images(batch["pixels"])  # (N, 49, D)
+        if "mel" in batch:
+            encoded = self.omni.audio(batch["mel"], batch["lengths"])
+            encoded = self.omni.audio_projector(encoded)  # (N, n, D)
+            lengths = [audio_tokens(int(frames)) for frames in batch["lengths"]]
+            clips = [row[:n] for row, n in zip(encoded, lengths, strict=True)]
+        x = self.omni.fuse(batch["ids"][:, :-1], images, clips)  # (B, S - 1, D)
+        # Padding is on the right, where a causal model never looks: no mask is needed.
+        return self.omni.thinker(inputs_embeds=x)
+
+    def forward(self, batch: dict[str, Tensor]) -> Loss:
+        logits = self.logits(batch)
+        targets = batch["targets"][:, 1:]
+        loss = next_token_loss(logits, targets)
+        asked = targets != -100
+        right = ((logits.argmax(-1) == targets) & asked).sum()
+        logs = {"token_accuracy": (right.detach(), asked.sum())}
+        return Loss(loss, asked.sum(), logs)
+
+
+class OmniObjective:
+    """Batches of lessons, exact-answer rates on dev, and saving."""
+
+    def __init__(self, config: dict, paths: Paths):
+        tokenizer_path = paths.need("thinker") / "tokenizer.model"
+        self.tokenizer = Tokenizer(tokenizer_path)
+        self.model = OmniTask(self.assemble(paths))
+        self.size, self.seed = config["train"]["batch_size"], config["seed"]
+        self.shares = config["data"]["shares"]
+        self.sequence_length = config["data"]["sequence_length"]
+        unknown = set(self.shares) ^ {kind for kind in KINDS if kind != "clip"}
+        if unknown or sum(self.shares.values()) != self.size:
+            raise ValueError(f"omni.data.shares must name every kind and sum to {self.size}")
+        self.readers = {}
+        for split in ("train", "dev"):
+            for name in ("scenes", "clips", "hearing"):
+                self.readers[name, split] = ShardReader(paths.data / f"{name}_{split}")
+        self.corpus = load_tokens(paths.data / "corpus", "train")
+        self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
+
+    def assemble(self, paths: Paths) -> OmniModel:
+        """The trained parts, joined by fresh projectors."""
+        thinker = Thinker.from_pretrained(paths.need("thinker"))
+        vision = VisionEncoder.from_pretrained(paths.need("vision"))
+        audio = AudioEncoder.from_pretrained(paths.need("audio"))
+        width, symbols = thinker.config.hidden_size, self.tokenizer.symbols
+        return OmniModel(
+            thinker,
+            vision,
+            Projector(ProjectorConfig(vision.config.hidden_size, width)),
+            audio,
+            Projector(ProjectorConfig(audio.config.hidden_size, width)),
+            symbols["<|image|>"],
+            symbols["<|audio|>"],
+        )
+
+    def sort_heard(self, split: str) -> dict[str, list[int]]:
+        """Which utterances can serve as which lesson."""
+        reader, scenes = self.readers["hearing", split], len(self.readers["scenes", split])
+        heard: dict[str, list[int]] = {"transcript": [], "spoken": [], "spoken_picture": []}
+        for i in range(len(reader)):
+            record = reader.record(i)
+            heard["transcript"].append(i)
+            if record["kind"] == "talk_question":
+                heard["spoken"].append(i)
+            if record["kind"] == "scene_question" and record["scene"] < scenes:
+                heard["spoken_picture"].append(i)
+        return heard
+
+    def kind_at(self, place: int, step: int) -> str:
+        """Which kind of lesson stands at a place of the global batch; kinds stand together."""
+        for kind, share in self.shares.items():
+            if place < share:
+                clips = kind == "spoken_picture" and step % CLIP_EVERY == CLIP_EVERY - 1
+                return "clip" if clips else kind
+            place -= share
+        raise IndexError(place)
+
+    def lesson(self, kind: str, rng: random.Random, split: str) -> dict:
+        """One lesson: ids, targets, and the media they refer to."""
+        if kind in ("transcript", "spoken", "spoken_picture"):
+            chosen = self.heard[split][kind]
+            record = self.readers["hearing", split][chosen[rng.randrange(len(chosen))]]
+            if split == "train":
+                masks = np.random.default_rng(rng.randrange(1 << 30))
+                record = record | {"mel": mask_mel(record["mel"], masks)}
+        if kind == "picture":
+            scenes = self.readers["scenes", split]
+            lesson = picture_lesson(scenes[rng.randrange(len(scenes))], rng)
+        elif kind == "clip":
+            clips = self.readers["clips", split]
+            lesson = clip_lesson(clips[rng.randrange(len(clips))], rng)
+        elif kind == "transcript":
+            lesson = transcript_lesson(record, rng)
+        elif kind == "spoken":
+            lesson = spoken_lesson(record)
+        elif kind == "spoken_picture":
+            scene = self.readers["scenes", split][record["scene"]]
+            lesson = spoken_picture_lesson(record, scene)
+        elif kind == "talk":
+            lesson = chat(sample_conversation(rng, split)["messages"])
+        else:
+            start = rng.randrange(len(self.corpus) - self.sequence_length)
+            ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
+            return {"ids": ids, "targets": ids, "images": [], "sounds": []}
+        ids, mask = self.tokenizer.encode_chat_targets(lesson["messages"])
+        targets = [i if learnt else -100 for i, learnt in zip(ids, mask, strict=True)]
+        limit = self.model.omni.thinker.config.max_position_embeddings
+        return lesson | {"ids": ids[:limit], "targets": targets[:limit]}
+
+    def collate(self, lessons: list[dict]) -> dict[str, Tensor]:
+        """Pad to the right and stack the media in reading order."""
+        longest = max(len(lesson["ids"]) for lesson in lessons)
+        S = -(-(longest - 1) // SEQUENCE_BUCKET) * SEQUENCE_BUCKET + 1
+        ids = torch.full((len(lessons), S), self.tokenizer.pad)  # (B, S)
+        targets = torch.full((len(lessons), S), -100)
+        for row, lesson in enumerate(lessons):
+            ids[row, : len(lesson["ids"])] = torch.tensor(lesson["ids"])
+            targets[row, : len(lesson["ids"])] = torch.tensor(lesson["targets"])
+        batch = {"ids": ids, "targets": targets}
+        images = [picture(image) for lesson in lessons for image in lesson["images"]]
+        sounds = [sound for lesson in lessons for sound in lesson["sounds"]]
+        if images:
+            batch["pixels"] = torch.stack(images)  # (N, 3, 224, 224)
+        if sounds:
+            batch["mel"], batch["lengths"] = padded_mels(sounds)  # (N, 128, T), (N,)
+        return batch
+
+    def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
+        lessons = []
+        for place in slice_bounds(self.size, rank, world):
+            rng = random.Random(f"omni-{self.seed}-{step}-{place}")
+            lessons.append(self.lesson(self.kind_at(place, step), rng, "train"))
+        return self.collate(lessons)
+
+    def validate(self) -> dict[str, float]:
+        """Share of replies whose every token is the greedy choice, by kind of lesson."""
+        device = next(self.model.parameters()).device
+        figures = {}
+        for kind in KINDS:
+            if kind == "english":
+                continue
+            right = count = 0
+            for start in range(0, DEV_ITEMS, 16):
+                rngs = [random.Random(f"dev-{kind}-{start + i}") for i in range(16)]
+                batch = self.collate([self.lesson(kind, rng, "dev") for rng in rngs])
+                batch = to_device(batch, device)
+                targets = batch["targets"][:, 1:]
+                hits = (self.model.logits(batch).argmax(-1) == targets) | (targets == -100)
+                right += sum(replies_right(row, t) for row, t in zip(hits, targets, strict=True))
+                count += sum(replies(t) for t in targets)
+            figures[kind] = right / count
+        return figures
+
+    def save(self, folder: Path) -> None:
+        self.model.omni.save_pretrained(folder)
+        (folder / "tokenizer.model").write_bytes(self.tokenizer.path.read_bytes())
+
+
+def reply_starts(targets: Tensor) -> Tensor:
+    """True where a reply begins. (S,) -> (S,)"""
+    learnt = targets != -100
+    before = torch.cat([learnt.new_zeros(1), learnt[:-1]])
+    return learnt & ~before
+
+
+def replies(targets: Tensor) -> int:
+    """How many replies a row holds."""
+    return int(reply_starts(targets).sum())
+
+
+def replies_right(hits: Tensor, targets: Tensor) -> int:
+    """How many replies of a row are right in every token. hits, targets (S,)"""
+    number = reply_starts(targets).long().cumsum(0)  # which reply a token belongs to
+    wrong = number[(targets != -100) & ~hits].unique()
+    return replies(targets) - len(wrong)
+
+
+def prepare(config: dict, paths: Paths) -> None:
+    """Draw the clips; scenes, speech and text are there from the stages before."""
+    data, workers = config["data"], config["workers"]
+    for split, seed in SEEDS.items():
+        count = data["clips"] if split == "train" else data["held_out"]
+        build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
+
+
+def build(config: dict, paths: Paths) -> OmniObjective:
+    """The objective of stage `omni`."""
+    return OmniObjective(config, paths)
