@@ -95,25 +95,6 @@ def vocabulary(folder: str | None = None) -> list[str]:
 
 # ---- templates: {noun} {nouns} {color} {country} {name} {day} {month} {word} {number} {thing} --
 
-SCENE_QUESTIONS = """What do you see?|What is in the picture?|Describe the picture.|Describe this.
-What is this?|What is that?|Tell me what you see.|What can you see here?|What is in this image?
-What color is the {noun}?|Which color is the {noun}?|What is the color of the {noun}?
-What color are the {nouns}?|Tell me the color of the {noun}.|Is the {noun} {color}?
-How many {nouns} are there?|How many {nouns} do you see?|How many {nouns} can you count?
-How many {color} {nouns} are there?|How many {color} things are there?|Count the {nouns}.
-How many objects are there?|How many things do you see?|Are there any {nouns}?
-Is there {a_noun}?|Is there {a_noun} in the picture?|Do you see {a_noun}?|Can you see {a_noun}?
-Is there {a_color} {noun}?|Are there {number} {nouns}?|Where is the {noun}?|Where are the {nouns}?
-Where is the {color} {noun}?|Where in the picture is the {noun}?
-What is left of the {noun}?|What is to the right of the {noun}?|What is above the {noun}?
-What is below the {noun}?|What is next to the {noun}?|Is the {noun} left of the {noun2}?
-Is the {noun} above the {noun2}?|Which is bigger, the {noun} or the {noun2}?
-Is the {noun} bigger than the {noun2}?|Are there more {nouns} than {nouns2}?
-What does the sign say?|Read the sign.|What is written on the sign?|What word do you see?
-Which number is on the sign?|What is the biggest thing?|What is in the middle?
-What color is the background?|What shape is it?|What happens in the video?|Does the {noun} move?
-Which way does the {noun} move?|What animal is this?|Is it {a_noun} or {a_noun2}?"""
-
 TALK_QUESTIONS = """Hello.|Hi there.|Good morning.|How are you?|Who are you?|What is your name?
 What can you do?|My name is {name}.|I am {name}, nice to meet you.|What is my name?|Thank you.
 What is the capital of {country}?|Do you know the capital of {country}?
@@ -185,11 +166,6 @@ def _drawn(table: str, rng: random.Random, split: str) -> str:
         text = _fill(template, rng)
         if split_of(text) == split or ("{" not in template and rng.random() < 0.3):
             return text
-
-
-def scene_question(rng: random.Random, split: str) -> str:
-    """A question about a picture."""
-    return _drawn(SCENE_QUESTIONS, rng, split)
 
 
 def talk_question(rng: random.Random, split: str) -> str:

@@ -1,6 +1,8 @@
 """espeak-ng through its shared library: many accents and throats, for hearing only.
 
-Returns int16 at 16 kHz. Refuses an unknown voice and a missing library with one line each.
+Returns int16 at 16 kHz. Refuses an unknown voice and a missing library with one line each. It cannot
+promise the same samples twice: the library keeps oscillator and flutter state between calls, so
+the same words differ by a few samples in length (inaudible); flite's are exact.
 """
 
 import ctypes

@@ -7,12 +7,13 @@ import atexit
 import os
 import subprocess
 import tempfile
-from functools import lru_cache
+from functools import cache
 from pathlib import Path
 
 import numpy as np
 import soundfile
 
+from data.augment import resample
 from models.errors import UserError
 
 RATE = 16000  # Hz
@@ -29,7 +30,7 @@ def available(voice: str) -> bool:
     return Path("/usr/bin/festival").exists() and (_ROOT / VOICES[voice][0]).exists()
 
 
-@lru_cache(maxsize=None)
+@cache
 def _process(voice: str, owner: int) -> subprocess.Popen:
     """One festival that answers commands; `owner` is our process id: pipes survive no fork."""
     if voice not in VOICES:
@@ -53,7 +54,7 @@ def synthesise(text: str, voice: str) -> np.ndarray:
         path = Path(folder) / "speech.wav"
         process.stdin.write(
             f'(utt.save.wave (utt.synth (Utterance Text "{plain}")) "{path}" \'riff)\n'
-            f'(format t "{_DONE}\\n")\n'
+            f'(format t "{_DONE}\\n") (fflush nil)\n'
         )
         process.stdin.flush()
         for line in process.stdout:
@@ -62,6 +63,6 @@ def synthesise(text: str, voice: str) -> np.ndarray:
         if not path.exists():
             raise UserError(f"festival could not speak {text!r} as {voice}")
         wave, rate = soundfile.read(path, dtype="int16")
-    if rate != RATE:
-        raise UserError(f"festival voice {voice} speaks at {rate} Hz, not {RATE}")
-    return wave
+    if rate != RATE:  # slt-hts speaks at 32 kHz
+        wave = np.clip(np.round(resample(wave.astype(np.float32), RATE / rate)), -32768, 32767)
+    return wave.astype(np.int16)

@@ -8,7 +8,7 @@ an error that names the package, and an unknown phone is an error that names the
 import ctypes
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache, lru_cache
 
 import numpy as np
 
@@ -85,7 +85,7 @@ def _flite() -> ctypes.CDLL:
     return lib
 
 
-@lru_cache(maxsize=None)
+@cache
 def _voice(name: str) -> int:
     if name not in VOICES:
         raise UserError(f"flite has no voice {name!r}; choose one of {', '.join(VOICES)}")
@@ -125,11 +125,10 @@ def _words(lib: ctypes.CDLL, utterance: int) -> tuple[list[str], dict[int, int]]
     for token in _children(lib, lib.relation_head(lib.utt_relation(utterance, b"Token"))):
         parts = list(_children(lib, lib.item_daughter(token)))
         written = _name(lib, token).lower().strip("'")
-        if parts and written.replace("'", "").isalpha() and (len(parts) == 1 or "'" in written):
-            if len(parts) > 1 or "'" in written:
-                index.update((_contents(part), len(words)) for part in parts)
-                words.append(written)
-                continue
+        if parts and "'" in written and written.replace("'", "").isalpha():
+            index.update((_contents(part), len(words)) for part in parts)
+            words.append(written)
+            continue
         for part in parts:
             index[_contents(part)] = len(words)
             words.append(_name(lib, part))
