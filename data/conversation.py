@@ -22,7 +22,8 @@ from data.talk.things import THINGS
 
 # kind -> (maker, weight)
 KINDS = {
-    "greeting": (social.greeting, 5), "identity": (social.identity, 7), "thanks": (social.thanks, 4),
+    "greeting": (social.greeting, 5), "identity": (social.identity, 7),
+    "thanks": (social.thanks, 4),
     "small_talk": (social.small_talk, 4), "refusal": (social.refusal, 8),
     "name": (social.own_name, 3), "no_name": (social.no_name, 1),
     "arithmetic": (numbers.arithmetic, 14), "word_problem": (numbers.word_problem, 5),
@@ -36,10 +37,13 @@ KINDS = {
 _NAMES, _WEIGHTS = list(KINDS), [weight for _, weight in KINDS.values()]
 _CUMULATIVE = [sum(_WEIGHTS[: i + 1]) for i in range(len(_WEIGHTS))]
 
-ONE_WORD = ("Answer in one word.", "Answer with one word.", "Use one word only.", "Reply in one word.",
-            "Give one-word answers.", "Please answer with a single word.", "Your answers are one word long.")
+ONE_WORD = ("Answer in one word.", "Answer with one word.", "Use one word only.",
+            "Reply in one word.",
+            "Give one-word answers.", "Please answer with a single word.",
+            "Your answers are one word long.")
 ONE_WORD_KINDS = ("capital", "color", "opposite", "arithmetic", "calendar", "category", "animal")
-YOUR_NAME = ("Your name is {n}.", "You are called {n}.", "You are {n}.", "Your name is {n}, a helper.",
+YOUR_NAME = ("Your name is {n}.", "You are called {n}.", "You are {n}.",
+             "Your name is {n}, a helper.",
              "From now on you are called {n}.", "Call yourself {n}.", "They call you {n}.")
 NEUTRAL = ("You are a helpful assistant.", "You are μOmni.", "You are a small, friendly model.",
            "Answer shortly.", "Be kind and clear.", "Help the user.", "You are a friendly helper.")
@@ -48,7 +52,8 @@ POLITE = ("End every answer with: Have a nice day!", "Always end with: Have a ni
           "Finish every answer with: Have a nice day!", "Every answer ends with: Have a nice day!",
           "Close each answer with: Have a nice day!")
 
-_LEADS = ("Please tell me: ", "Question: ", "So, ", "Now, ", "Okay. ", "Hi! ", "Hello. ", "And now: ")
+_LEADS = ("Please tell me: ", "Question: ", "So, ", "Now, ", "Okay. ", "Hi! ", "Hello. ",
+          "And now: ")
 _SHORT = (("What is ", "What's "), ("I am ", "I'm "), ("do not ", "don't "), ("color", "colour"))
 
 
@@ -89,8 +94,11 @@ def _system(draw: Draw, kind: str, turns: list[Turn]) -> tuple[str, list[Turn]]:
     if kind in ("capital", "color", "animal", "definition") and draw.chance() < 0.3:
         wish = " Have a nice day!"
         return draw.say(POLITE), [
-            t._replace(answer=t.answer + wish, accept=tuple(a.rstrip(".") + "." + wish for a in t.accept))
-            for t in turns
+            turn._replace(
+                answer=turn.answer + wish,
+                accept=tuple(f"{a.rstrip('.')}.{wish}" for a in turn.accept),
+            )
+            for turn in turns
         ]
     return draw.say(NEUTRAL), turns
 

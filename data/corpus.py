@@ -217,9 +217,9 @@ def load_tokens(folder: str | Path, split: str) -> np.ndarray:
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--preset", choices=sorted(PRESETS), default="tiny")
-    parser.add_argument("--tokenizer", help="default: runs/<preset>/tokenizer/final/tokenizer.model")
+    parser.add_argument("--tokenizer", help="default: the preset's own, below runs/")
     parser.add_argument("--out", help="default: build/data/<preset>/corpus")
-    parser.add_argument("--data_dir", help="folder of the manifest's real data (optional)")
+    parser.add_argument("--real_dir", help="folder of the manifest's real data (optional)")
     parser.add_argument("--extra", help="a .txt/.jsonl/.parquet file or folder to add (optional)")
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--workers", type=int, default=1)
@@ -227,7 +227,7 @@ def main() -> None:
     tokenizer = given.tokenizer or f"runs/{given.preset}/tokenizer/final/tokenizer.model"
     try:
         meta = build_corpus(given.out or f"build/data/{given.preset}/corpus", tokenizer,
-                            PRESETS[given.preset], given.data_dir, given.seed, given.workers,
+                            PRESETS[given.preset], given.real_dir, given.seed, given.workers,
                             given.extra)
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)

@@ -21,10 +21,10 @@ SPLITS = ("train", "dev", "test")
 # Words that drop a line, written in ROT13 so that this file stays clean to read.
 _BLOCKED = (
     "shpx fuvg ovgpu onfgneq phag avttre avttn snttbg snt qlxr juber fyhg encr encvfg cbea "
-    "chffl qvpx pbpx nffubyr nff gvgf obbof cravf intvan qnza cvff ergneq ergneqrq genaal fcvp "
+    "chffl qvpx nffubyr nff gvgf obbof cravf intvan qnza cvff ergneq ergneqrq genaal fcvp "
     "puvax xvxr jrgonpx tbbx fhvpvqr xvyyvat zheqre znffnper anmv uvgyre wvuna wrjf arteb "
     "zbyrfg frk frkl frkhny anxrq ahqr urebva pbpnvar bofprar ybyvgn fgevccre cebfgvghgr "
-    "ahqvgl bematn betnfz snttbgf avttref ovgpurf juberf fyhgf pbpxf qvpxf unezovat qrivyvfu"
+    "ahqvgl bematn betnfz snttbgf avttref ovgpurf juberf fyhgf qvpxf unezovat qrivyvfu"
 )
 BLOCKLIST = re.compile(
     r"\b(?:" + "|".join(codecs.decode(_BLOCKED, "rot13").split()) + r"|f+u+c+k\w*|s+h+i+t+\w*)\b",
@@ -128,7 +128,7 @@ def ljspeech(folder: str | Path) -> Iterator[str]:
 def librispeech(folder: str | Path) -> Iterator[str]:
     """LibriSpeech dev-clean sentences; upper case in the source, sentence case here."""
     for text in _sentences(Path(folder) / "text" / "librispeech_devclean_transcripts.txt.gz"):
-        yield re.sub(r"\bi\b", "I", text.lower()).capitalize() + "."
+        yield re.sub(r"^.|\bi\b", lambda m: m[0].upper(), text.lower()) + "."
 
 
 def piper(folder: str | Path) -> Iterator[str]:

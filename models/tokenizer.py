@@ -23,6 +23,7 @@ IMAGE_TOKENS = 49  # a picture is always a 7 x 7 grid of positions
 SPACE = "\u2581"  # SentencePiece writes a space as this character
 # Pieces that SentencePiece would not give back as typed: its own space mark, NUL, our symbols.
 AWKWARD = re.compile("(" + "|".join([SPACE, "\0", *map(re.escape, SYMBOLS)]) + ")")
+SURROGATE = re.compile("[\ud800-\udfff]")
 
 Message = dict  # {"role": str, "content": str | list[part]}
 
@@ -88,7 +89,8 @@ class Tokenizer:
 
     def encode(self, text: str) -> list[int]:
         """Ids of plain text, never a special id. Unpaired surrogates become U+FFFD."""
-        text = text.encode("utf-8", "surrogatepass").decode("utf-8", "replace")
+        if SURROGATE.search(text):
+            text = text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "replace")
         if not AWKWARD.search(text):
             return self._sp.encode(text)
         ids: list[int] = []

@@ -64,7 +64,8 @@ pig|oink|piglet|4|on a farm; duck|quack|duckling|2|near water; hen|cluck|chick|2
 goose|honk|gosling|2|near water; lion|roar|cub|4|in Africa; bear|growl|cub|4|in the forest;
 wolf|howl|pup|4|in the forest; frog|ribbit|tadpole|4|near water; owl|hoot|owlet|2|in the forest;
 bee|buzz||6|in a hive; mouse|squeak|pup|4|in a small hole; snake|hiss|hatchling|0|on the ground;
-bird|tweet|chick|2|in a nest; donkey|hee-haw|foal|4|on a farm; rooster|cock-a-doodle-doo||2|on a farm;
+bird|tweet|chick|2|in a nest; donkey|hee-haw|foal|4|on a farm;
+rooster|cock-a-doodle-doo||2|on a farm;
 turkey|gobble||2|on a farm; elephant|trumpet|calf|4|in Africa; tiger|roar|cub|4|in the jungle;
 kangaroo||joey|4|in Australia; rabbit||kit|4|in a burrow; deer||fawn|4|in the forest;
 fox||cub|4|in the forest; swan||cygnet|2|near water; spider|||8|in a web;

@@ -1,4 +1,4 @@
-"""Second turns that only make sense with the first: "And of Spain?", "And plus 2?", "What is it?"."""
+"""Second turns that only make sense with the first: "And of Spain?", "And plus 2?"."""
 
 from __future__ import annotations
 
@@ -7,25 +7,33 @@ from data.talk.draw import Draw, Turn, upper
 from data.talk.facts import ANIMALS, CAPITALS, COLORS
 from data.talk.things import THINGS
 
-AND_OF = ("And of {x}?", "And the one of {x}?", "What about that of {x}?", "And for {x}?", "Now of {x}?",
-          "And that of {x}?", "What about the one of {x}?", "And what about {x}?", "What about {x}?",
+AND_OF = ("And of {x}?", "And the one of {x}?", "What about that of {x}?", "And for {x}?",
+          "Now of {x}?",
+          "And that of {x}?", "What about the one of {x}?", "And what about {x}?",
+          "What about {x}?",
           "And {x}?", "How about {x}?", "Now {x}.", "And now for {x}?", "Okay, and of {x}?")
 AND = ("And {x}?", "What about {x}?", "And what about {x}?", "How about {x}?", "Now {x}?",
        "Okay, and {x}?", "And now {x}?", "{x}?", "Then what about {x}?", "The same for {x}?",
        "Good. And {x}?", "And for {x}?", "Tell me the same about {x}.", "So how about {x}?")
 AND_PLUS = ("And plus {b}?", "Plus {b}?", "Now add {b}.", "And if I add {b}?", "Add {b} to that.",
-            "And {b} more?", "What if you add {b}?", "Now plus {b}?", "Then add {b}.", "Add {b} more.",
-            "And now plus {b}?", "Plus {b} makes what?", "And with {b} added?", "What is that plus {b}?")
+            "And {b} more?", "What if you add {b}?", "Now plus {b}?", "Then add {b}.",
+            "Add {b} more.",
+            "And now plus {b}?", "Plus {b} makes what?", "And with {b} added?",
+            "What is that plus {b}?")
 AND_MINUS = ("And minus {b}?", "Minus {b}?", "Now take away {b}.", "And if I take {b} away?",
              "Subtract {b} from that.", "And {b} less?", "Take {b} from that.", "Now minus {b}?",
-             "Then subtract {b}.", "What is that minus {b}?", "And now minus {b}?", "Take away {b} more.",
+             "Then subtract {b}.", "What is that minus {b}?", "And now minus {b}?",
+             "Take away {b} more.",
              "And with {b} taken away?", "That minus {b}?")
-IT_LEGS = ("How many legs does it have?", "And how many legs does it have?", "How many legs has it?",
+IT_LEGS = ("How many legs does it have?", "And how many legs does it have?",
+           "How many legs has it?",
            "Does it have legs? How many?", "Tell me how many legs it has.", "It has how many legs?",
            "How many legs are on it?")
-IT_HOME = ("Where does it live?", "And where does it live?", "Where can I find it?", "Where is its home?",
+IT_HOME = ("Where does it live?", "And where does it live?", "Where can I find it?",
+           "Where is its home?",
            "Tell me where it lives.", "Where would I see one?", "In which place does it live?")
-IT_COLOR = ("What color is it?", "And what color is it?", "Which color is it?", "What is its color?",
+IT_COLOR = ("What color is it?", "And what color is it?", "Which color is it?",
+            "What is its color?",
             "And which color is it?", "Tell me its color.", "What color does it have?")
 IT_SPELL = ("How do you spell it?", "Can you spell it?", "Spell it.", "And how is it spelled?",
             "How is that spelled?", "Please spell that.", "How do you write it?")
@@ -36,7 +44,8 @@ WHAT_ASKED = ("What did I just ask?", "What was my question?", "What did I ask y
               "Read my question back to me.", "What did I ask before?")
 WHAT_SAID = ("What did you say?", "Say that again.", "Repeat that, please.", "Pardon?",
              "Can you say that again?", "Please repeat your answer.", "What was that?",
-             "Could you repeat that?", "I did not hear you.", "Once more, please.", "Tell me again.",
+             "Could you repeat that?", "I did not hear you.", "Once more, please.",
+             "Tell me again.",
              "Come again?", "What was your answer?", "Sorry, what did you say?")
 
 

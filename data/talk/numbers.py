@@ -10,7 +10,8 @@ _ONES = ("zero one two three four five six seven eight nine ten eleven twelve th
 _TENS = "x x twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 ADD = ("What is {a} plus {b}?", "How much is {a} plus {b}?", "{a} + {b} = ?", "What is {a} + {b}?",
-       "Add {a} and {b}.", "{a} plus {b}", "Calculate {a} plus {b}.", "What is {a} and {b} together?",
+       "Add {a} and {b}.", "{a} plus {b}", "Calculate {a} plus {b}.",
+       "What is {a} and {b} together?",
        "Can you add {a} and {b}?", "What do you get when you add {a} and {b}?", "{a}+{b}",
        "What is the sum of {a} and {b}?", "How much do {a} and {b} make?", "Work out {a} plus {b}.",
        "{a} plus {b} equals what?", "Please add {b} to {a}.", "{a} plus {b} is?")
@@ -19,7 +20,8 @@ SUBTRACT = ("What is {a} minus {b}?", "How much is {a} minus {b}?", "{a} - {b} =
             "What is {a} take away {b}?", "Calculate {a} minus {b}.", "{a}-{b}",
             "What is left when you take {b} from {a}?", "Work out {a} minus {b}.",
             "Can you take {b} from {a}?", "{a} minus {b} equals what?", "{a} minus {b} is?")
-TIMES = ("What is {a} times {b}?", "How much is {a} times {b}?", "{a} x {b} = ?", "What is {a} x {b}?",
+TIMES = ("What is {a} times {b}?", "How much is {a} times {b}?", "{a} x {b} = ?",
+         "What is {a} x {b}?",
          "Multiply {a} by {b}.", "{a} times {b}", "What is {a} multiplied by {b}?",
          "Calculate {a} times {b}.", "Multiply {a} and {b}.", "{a} * {b}", "{a} x {b}",
          "What do you get when you multiply {a} by {b}?", "Can you multiply {a} by {b}?",
@@ -38,15 +40,18 @@ LOSE = ("{n} has {a} {t}. {n} gives away {b}. How many {t} are left?",
         "There are {a} {t} on the table. {b} fall down. How many {t} are still on the table?",
         "{n} has {a} {t}. {n} loses {b} {t}. How many {t} does {n} have now?",
         "Out of {a} {t}, {b} are gone. How many {t} remain?")
-ITEMS = "apples books balls cups eggs coins pens cards shells stones cookies flowers keys toys".split()
+ITEMS = ("apples books balls cups eggs coins pens cards shells stones cookies "
+         "flowers keys toys".split()
 
-BIGGER = ("Which is bigger, {a} or {b}?", "Which number is larger, {a} or {b}?", "What is more, {a} or {b}?",
+BIGGER = ("Which is bigger, {a} or {b}?", "Which number is larger, {a} or {b}?",
+          "What is more, {a} or {b}?",
           "Which is greater, {a} or {b}?", "Tell me the bigger number, {a} or {b}.",
           "Which is the bigger number: {a} or {b}?", "What is larger, {a} or {b}?",
           "Of {a} and {b}, which is bigger?", "Which one is bigger, {a} or {b}?",
           "Which is higher, {a} or {b}?", "Find the larger number: {a}, {b}.",
           "Which of {a} and {b} is the larger one?", "Name the greater of {a} and {b}.")
-SMALLER = ("Which is smaller, {a} or {b}?", "Which number is smaller, {a} or {b}?", "What is less, {a} or {b}?",
+SMALLER = ("Which is smaller, {a} or {b}?", "Which number is smaller, {a} or {b}?",
+           "What is less, {a} or {b}?",
            "Which is the smaller number, {a} or {b}?", "Tell me the smaller number, {a} or {b}.",
            "Which is the smaller number: {a} or {b}?", "What is smaller, {a} or {b}?",
            "Of {a} and {b}, which is smaller?", "Which one is smaller, {a} or {b}?",
@@ -59,37 +64,48 @@ EVEN = ("Is {a} even or odd?", "Is {a} odd or even?", "Is the number {a} even or
         "Tell me if {a} is even or odd.", "Even or odd: {a}?", "Would you call {a} even or odd?",
         "Is {a} an odd or an even number?")
 NEXT = ("What comes after {a}?", "What number comes after {a}?", "Which number follows {a}?",
-        "What is the next number after {a}?", "What comes next after {a}?", "Tell me the number after {a}.",
+        "What is the next number after {a}?", "What comes next after {a}?",
+        "Tell me the number after {a}.",
         "Which number comes right after {a}?", "What follows {a}?", "{a}, and then?",
-        "After {a} comes which number?", "Say the number that comes after {a}.", "What is one more than {a}?",
+        "After {a} comes which number?", "Say the number that comes after {a}.",
+        "What is one more than {a}?",
         "What number is after {a}?", "Name the number that follows {a}.")
 BEFORE = ("What comes before {a}?", "What number comes before {a}?", "Which number is before {a}?",
-          "What is the number before {a}?", "What comes just before {a}?", "Tell me the number before {a}.",
+          "What is the number before {a}?", "What comes just before {a}?",
+          "Tell me the number before {a}.",
           "Which number comes right before {a}?", "What is one less than {a}?",
           "Before {a} comes which number?", "Say the number that comes before {a}.",
           "What number is just before {a}?", "Name the number before {a}.")
-COUNT = ("Count from {a} to {b}.", "Please count from {a} to {b}.", "Can you count from {a} to {b}?",
+COUNT = ("Count from {a} to {b}.", "Please count from {a} to {b}.",
+         "Can you count from {a} to {b}?",
          "Count from {a} up to {b}.", "Say the numbers from {a} to {b}.", "Count {a} to {b}.",
          "List the numbers from {a} to {b}.", "Give me the numbers from {a} to {b}.",
          "Start at {a} and count to {b}.", "I want you to count from {a} to {b}.",
          "Could you count from {a} to {b}?", "Name the numbers from {a} to {b}.",
          "Start from {a} and go on to {b}.", "Tell me all numbers from {a} to {b}.")
 DAY_AFTER = ("What comes after {d}?", "Which day comes after {d}?", "What day is after {d}?",
-             "Which day follows {d}?", "What is the day after {d}?", "Today is {d}. What day is tomorrow?",
-             "If today is {d}, what is tomorrow?", "Tell me the day after {d}.", "What day follows {d}?",
-             "Which day is next after {d}?", "Name the day after {d}.", "After {d} comes which day?",
+             "Which day follows {d}?", "What is the day after {d}?",
+             "Today is {d}. What day is tomorrow?",
+             "If today is {d}, what is tomorrow?", "Tell me the day after {d}.",
+             "What day follows {d}?",
+             "Which day is next after {d}?", "Name the day after {d}.",
+             "After {d} comes which day?",
              "It is {d}. Which day will it be tomorrow?")
 DAY_BEFORE = ("What comes before {d}?", "Which day comes before {d}?", "What day is before {d}?",
               "What is the day before {d}?", "Today is {d}. What day was yesterday?",
               "If today is {d}, what was yesterday?", "Tell me the day before {d}.",
               "Which day is right before {d}?", "Name the day before {d}.")
 MONTH_AFTER = ("What comes after {d}?", "Which month comes after {d}?", "What month is after {d}?",
-               "Which month follows {d}?", "What is the month after {d}?", "Tell me the month after {d}.",
-               "What month follows {d}?", "Which month is next after {d}?", "Name the month after {d}.")
-MONTH_BEFORE = ("What comes before {d}?", "Which month comes before {d}?", "What month is before {d}?",
+               "Which month follows {d}?", "What is the month after {d}?",
+               "Tell me the month after {d}.",
+               "What month follows {d}?", "Which month is next after {d}?",
+               "Name the month after {d}.")
+MONTH_BEFORE = ("What comes before {d}?", "Which month comes before {d}?",
+                "What month is before {d}?",
                 "What is the month before {d}?", "Tell me the month before {d}.",
                 "Which month is right before {d}?", "Name the month before {d}.")
-AMOUNT = ("How many {p} are in {w}?", "How many {p} are there in {w}?", "How many {p} does {w} have?",
+AMOUNT = ("How many {p} are in {w}?", "How many {p} are there in {w}?",
+          "How many {p} does {w} have?",
           "Tell me how many {p} {w} has.", "{w} has how many {p}?", "How many {p} has {w}?",
           "What is the number of {p} in {w}?", "How many {p} make {w}?", "How many {p} in {w}?",
           "Do you know how many {p} are in {w}?", "Can you say how many {p} {w} has?",
@@ -151,12 +167,15 @@ def word_problem(draw: Draw) -> list[Turn]:
 
 def compare(draw: Draw) -> list[Turn]:
     """Bigger, smaller, even or odd."""
-    a, b = draw.fresh(lambda: tuple(draw.rng.sample(range(0, 100 if draw.chance() < 0.5 else 20), 2)))
+    a, b = draw.fresh(lambda: tuple(draw.rng.sample(range(0, 100 if draw.chance() < 0.5 else 20),
+    2)))
     way = draw.number(0, 3)
     if way == 0:
-        return [Turn(draw.say(BIGGER, a=a, b=b), f"{max(a, b)} is bigger.", result("", max(a, b))[1])]
+        return [Turn(draw.say(BIGGER, a=a, b=b), f"{max(a, b)} is bigger.", result("",
+        max(a, b))[1])]
     if way == 1:
-        return [Turn(draw.say(SMALLER, a=a, b=b), f"{min(a, b)} is smaller.", result("", min(a, b))[1])]
+        return [Turn(draw.say(SMALLER, a=a, b=b), f"{min(a, b)} is smaller.", result("",
+        min(a, b))[1])]
     if way == 2:
         yes = a > b
         answer = f"Yes, {a} is bigger than {b}." if yes else f"No, {a} is smaller than {b}."
@@ -192,7 +211,8 @@ def calendar(draw: Draw) -> list[Turn]:
     if way == 4:
         month = draw.pick(MONTHS)
         days = MONTH_DAYS[month]
-        return [Turn(draw.say(AMOUNT, p="days", w=month), *result(f"{month} has {days} days.", days))]
+        return [Turn(draw.say(AMOUNT, p="days", w=month), *result(f"{month} has {days} days.",
+        days))]
     part, whole, number = draw.pick(AMOUNTS)
     question = upper(draw.say(AMOUNT, p=part, w=whole))
     noun = part[:-1] if number == "1" else part

@@ -22,15 +22,18 @@ grape|a small round fruit that grows in bunches|fruit; cherry|a small red fruit 
 pear|a sweet fruit with a narrow top|fruit; peach|a soft sweet fruit with a stone|fruit
 plum|a soft purple fruit|fruit; strawberry|a soft red fruit with tiny seeds|fruit
 melon|a large round juicy fruit|fruit; pineapple|a sweet fruit with a spiky skin|fruit
-kiwi|a small brown fruit that is green inside|fruit; mango|a sweet orange fruit from warm lands|fruit
+kiwi|a small brown fruit that is green inside|fruit
+mango|a sweet orange fruit from warm lands|fruit
 carrot|a long orange root that we eat|vegetable; potato|a root that grows under the ground|vegetable
-onion|a round vegetable with many layers|vegetable; cabbage|a round vegetable with big leaves|vegetable
+onion|a round vegetable with many layers|vegetable
+cabbage|a round vegetable with big leaves|vegetable
 cucumber|a long green vegetable|vegetable; broccoli~|a green vegetable like a small tree|vegetable
 lettuce~|a leafy vegetable for salads|vegetable; spinach~|a dark green leafy vegetable|vegetable
 pea|a small round green vegetable|vegetable; bean|a seed that we eat as a vegetable|vegetable
 bread~|a food baked from flour|food; cheese~|a food made from milk|food
 butter~|a soft yellow food made from milk|food; rice~|small white grains that we eat|food
-soup~|a hot liquid food|food; cake|a sweet baked food|food; pizza|a flat bread with cheese on top|food
+soup~|a hot liquid food|food; cake|a sweet baked food|food
+pizza|a flat bread with cheese on top|food
 sandwich|two slices of bread with food between them|food; egg|a round food laid by a hen|food
 honey~|a sweet food made by bees|food; salt~|white grains that make food tasty|food
 sugar~|sweet white grains|food; chocolate~|a sweet brown food made from cocoa|food
@@ -58,18 +61,23 @@ parrot|a colorful bird that can copy speech|bird; penguin|a bird that swims and 
 swan|a large white bird with a long neck|bird; crow|a large black bird|bird
 bee|a small insect that makes honey|insect; ant|a tiny insect that lives in large groups|insect
 butterfly|an insect with large colorful wings|insect; fly|a small insect with two wings|insect
-spider|a small animal with eight legs that spins webs|animal; ladybug|a small red insect with black spots|insect
+spider|a small animal with eight legs that spins webs|animal
+ladybug|a small red insect with black spots|insect
 rose|a flower with thorns and a sweet smell|flower; tulip|a spring flower shaped like a cup|flower
 daisy|a small white flower with a yellow middle|flower; sunflower|a tall yellow flower|flower
 tree|a tall plant with a trunk and branches|plant; grass~|a green plant that covers the ground|plant
 cactus|a desert plant with spines|plant; leaf|a flat green part of a plant|plant
 flower|the colorful part of a plant|plant; seed|the small part from which a plant grows|plant
-car|a machine with four wheels that people drive|vehicle; bus|a long vehicle that carries many people|vehicle
-train|a line of wagons that runs on rails|vehicle; bicycle|a vehicle with two wheels and pedals|vehicle
+car|a machine with four wheels that people drive|vehicle
+bus|a long vehicle that carries many people|vehicle
+train|a line of wagons that runs on rails|vehicle
+bicycle|a vehicle with two wheels and pedals|vehicle
 plane|a machine with wings that flies|vehicle; boat|a small vehicle that floats on water|vehicle
 ship|a large vehicle that crosses the sea|vehicle; truck|a large vehicle that carries goods|vehicle
-helicopter|a flying machine with turning blades on top|vehicle; rocket|a machine that flies into space|vehicle
-tractor|a strong vehicle used on farms|vehicle; motorcycle|a vehicle with two wheels and an engine|vehicle
+helicopter|a flying machine with turning blades on top|vehicle
+rocket|a machine that flies into space|vehicle
+tractor|a strong vehicle used on farms|vehicle
+motorcycle|a vehicle with two wheels and an engine|vehicle
 chair|a seat for one person|furniture; table|a flat top on legs|furniture
 bed|a soft place to sleep|furniture; sofa|a soft seat for several people|furniture
 desk|a table for working|furniture; shelf|a board that holds things|furniture
@@ -78,8 +86,10 @@ shirt|a piece of clothing for the upper body|clothing; hat|a piece of clothing f
 coat|a warm piece of clothing for outdoors|clothing; sock|a piece of clothing for the foot|clothing
 shoe|a cover for the foot|clothing; glove|a piece of clothing for the hand|clothing
 scarf|a warm cloth for the neck|clothing; dress|a piece of clothing with a skirt|clothing
-guitar|an instrument with six strings|instrument; piano|an instrument with black and white keys|instrument
-drum|an instrument that you hit|instrument; violin|an instrument with four strings and a bow|instrument
+guitar|an instrument with six strings|instrument
+piano|an instrument with black and white keys|instrument
+drum|an instrument that you hit|instrument
+violin|an instrument with four strings and a bow|instrument
 flute|an instrument that you blow|instrument; trumpet|a brass instrument that you blow|instrument
 doctor|a person who helps sick people|job; teacher|a person who helps people learn|job
 farmer|a person who grows food|job; baker|a person who bakes bread|job
@@ -95,38 +105,49 @@ forest|a place with many trees|place; beach|a sandy place by the sea|place
 desert|a very dry place with little rain|place; island|land with water all around it|place
 mountain|a very high hill|place; river|a long stream of flowing water|place
 lake|a large area of water with land around it|place; ocean|a very large area of salt water|place
-city|a very large town|place; village|a very small town|place; park|a green place for walking and playing|place
-sun~the|the star that gives us light and warmth|star; moon~the|the round body that circles the Earth|
+city|a very large town|place; village|a very small town|place
+park|a green place for walking and playing|place
+sun~the|the star that gives us light and warmth|star
+moon~the|the round body that circles the Earth|
 star|a hot ball of gas far away in space|; planet|a large round body that circles a star|
 cloud|a white mass of tiny water drops in the sky|; rain~|water that falls from clouds|weather
 snow~|soft white ice that falls in winter|weather; wind~|air that moves|weather
 fog~|a cloud that lies near the ground|weather; thunder~|the loud noise of a storm|weather
 rainbow|a bow of colors in the sky|; ice~|frozen water|; fire~|the heat and light of burning things|
-sand~|tiny grains of stone|; gold~|a yellow metal that costs a lot|metal; iron~|a strong gray metal|metal
+sand~|tiny grains of stone|; gold~|a yellow metal that costs a lot|metal
+iron~|a strong gray metal|metal
 silver~|a shiny white metal|metal; wood~|the hard part of a tree|; glass~|a clear hard material|
 paper~|a thin material for writing on|; book|a set of pages to read|; letter|a written message|
 newspaper|a set of printed pages with news|; map|a picture of a place seen from above|
 picture|a drawing or a photograph|; camera|a machine that takes pictures|machine
-computer|a machine that works with information|machine; phone|a machine for talking to people far away|machine
+computer|a machine that works with information|machine
+phone|a machine for talking to people far away|machine
 clock|a machine that shows the time|machine; radio|a machine that plays sounds from far away|machine
 robot|a machine that can do tasks by itself|machine; fridge|a machine that keeps food cold|machine
 oven|a hot box for baking food|machine; engine|a machine that makes things move|machine
 telescope|a tube for looking at far things|machine; ball|a round toy for throwing and kicking|toy
 doll|a toy that looks like a person|toy; kite|a toy that flies in the wind|toy
 puzzle|a game of parts that fit together|toy; balloon|a thin bag filled with air|toy
-soccer~|a game of kicking a ball into a goal|sport; tennis~|a game of hitting a ball over a net|sport
-swimming~|moving through water with your arms and legs|sport; basketball~|a game of throwing a ball through a hoop|sport
+soccer~|a game of kicking a ball into a goal|sport
+tennis~|a game of hitting a ball over a net|sport
+swimming~|moving through water with your arms and legs|sport
+basketball~|a game of throwing a ball through a hoop|sport
 triangle|a shape with three sides|shape; square|a shape with four equal sides|shape
 circle|a perfectly round shape|shape; rectangle|a shape with four sides and four right angles|shape
 eye|the part of the body that sees|body part; ear|the part of the body that hears|body part
-nose|the part of the body that smells|body part; hand|the part of the body at the end of the arm|body part
-heart|the part of the body that pumps blood|body part; mouth|the part of the face that eats and speaks|body part
+nose|the part of the body that smells|body part
+hand|the part of the body at the end of the arm|body part
+heart|the part of the body that pumps blood|body part
+mouth|the part of the face that eats and speaks|body part
 winter~|the coldest season of the year|season; summer~|the hottest season of the year|season
 spring~|the season after winter|season; autumn~|the season after summer|season
-song|a piece of music with words|; story|a tale about things that happened|; friend|a person you like and trust|
-family|a group of parents and children|; baby|a very young child|; birthday|the day on which you were born|
+song|a piece of music with words|; story|a tale about things that happened|
+friend|a person you like and trust|
+family|a group of parents and children|; baby|a very young child|
+birthday|the day on which you were born|
 week|a time of seven days|; year|a time of twelve months|; minute|a time of sixty seconds|
-word|a group of letters with a meaning|; alphabet~the|the set of all letters|; number|a word or sign for counting|
+word|a group of letters with a meaning|; alphabet~the|the set of all letters|
+number|a word or sign for counting|
 """
 
 

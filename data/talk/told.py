@@ -10,17 +10,20 @@ from data.talk.draw import Draw, Turn, upper
 from data.talk.things import article
 
 COLORS = "red blue green yellow orange purple pink brown black white gray".split()
-OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree house
-boat clock shoe bottle spoon bag bus star bicycle guitar phone pizza cake carrot lemon pear egg
+OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree
+house boat clock shoe bottle spoon bag bus star bicycle guitar phone pizza cake carrot lemon pear
+egg
 umbrella rocket drum kite bell truck train ship sheep horse cow pig frog mouse""".split()
 NUMBER = "zero one two three four five six".split()
 INTRO = ("There is {a} and {b}.", "I see {a} and {b}.", "The picture shows {a} and {b}.",
-         "In the picture there is {a} and {b}.", "Here is {a}, and {b}.", "On the table there is {a} and {b}.",
+         "In the picture there is {a} and {b}.", "Here is {a}, and {b}.",
+         "On the table there is {a} and {b}.",
          "A picture with {a} and {b}.", "You see {a} and {b}.", "We have {a} and {b}.",
          "Imagine {a} and {b}.", "There is {a}. There is also {b}.", "I can see {a} and also {b}.",
          "This shows {a} next to {b}.", "Look, {a} and {b}.")
 ASK_COLOR = ("What color is the {o}?", "Which color is the {o}?", "Tell me the color of the {o}.",
-             "What is the color of the {o}?", "The {o} has what color?", "Name the color of the {o}.",
+             "What is the color of the {o}?", "The {o} has what color?",
+             "Name the color of the {o}.",
              "What color does the {o} have?")
 ASK_WHAT = ("What is {k}?", "Which thing is {k}?", "Which object is {k}?", "Name the {k} thing.",
             "What thing is {k}?", "Tell me which thing is {k}.", "Which one is {k}?")

@@ -12,16 +12,21 @@ SPELL = ("How do you spell {w}?", "Spell {w}.", "Can you spell {w}?", "Please sp
          "How does one spell {w}?", "Say the letters of {w}.")
 FIRST = ("What is the first letter of {w}?", "What letter does {w} start with?",
          "Which letter does {w} begin with?", "Tell me the first letter of {w}.",
-         "What does {w} start with?", "With which letter does {w} start?", "{w} starts with which letter?",
+         "What does {w} start with?", "With which letter does {w} start?",
+         "{w} starts with which letter?",
          "Which is the first letter of {w}?", "What letter begins the word {w}?",
-         "Name the first letter of {w}.", "What letter is first in {w}?", "Say the first letter of {w}.",
+         "Name the first letter of {w}.", "What letter is first in {w}?",
+         "Say the first letter of {w}.",
          "Which letter comes first in {w}?")
 LAST = ("What is the last letter of {w}?", "What letter does {w} end with?",
-        "Which letter does {w} end in?", "Tell me the last letter of {w}.", "What does {w} end with?",
+        "Which letter does {w} end in?", "Tell me the last letter of {w}.",
+        "What does {w} end with?",
         "With which letter does {w} end?", "{w} ends with which letter?",
         "Which is the last letter of {w}?", "What letter ends the word {w}?",
-        "Name the last letter of {w}.", "What letter is last in {w}?", "Say the last letter of {w}.")
-LENGTH = ("How many letters are in {w}?", "How many letters does {w} have?", "Count the letters in {w}.",
+        "Name the last letter of {w}.", "What letter is last in {w}?",
+        "Say the last letter of {w}.")
+LENGTH = ("How many letters are in {w}?", "How many letters does {w} have?",
+          "Count the letters in {w}.",
           "How long is the word {w}?", "How many letters has the word {w}?",
           "Tell me how many letters {w} has.", "What is the number of letters in {w}?",
           "The word {w} has how many letters?", "How many letters are there in {w}?",
@@ -31,9 +36,12 @@ REPEAT = ("Repeat after me: {s}", "Say this: {s}", "Please repeat: {s}", "Repeat
           "Repeat this: {s}", "Can you say this? {s}", "Say after me: {s}", "Copy this: {s}",
           "Repeat this sentence: {s}", "Please say: {s}", "Echo: {s}", "Read this aloud: {s}",
           "Say exactly this: {s}", "Write this again: {s}")
-OPPOSITE = ("What is the opposite of {w}?", "Tell me the opposite of {w}.", "What's the opposite of {w}?",
-            "Which word is the opposite of {w}?", "Give me the opposite of {w}.", "Opposite of {w}?",
-            "The opposite of {w} is what?", "Say the opposite of {w}.", "What is not {w} but the opposite?",
+OPPOSITE = ("What is the opposite of {w}?", "Tell me the opposite of {w}.",
+            "What's the opposite of {w}?",
+            "Which word is the opposite of {w}?", "Give me the opposite of {w}.",
+            "Opposite of {w}?",
+            "The opposite of {w} is what?", "Say the opposite of {w}.",
+            "What is not {w} but the opposite?",
             "Do you know the opposite of {w}?", "Name the opposite of {w}.",
             "Can you tell me the opposite of {w}?", "Which word means the opposite of {w}?",
             "What word is opposite to {w}?")
@@ -58,8 +66,10 @@ for _a, _b in OPPOSITES:
     BOTH.setdefault(_b, _a)
     ALSO.setdefault(_a, set()).add(_b)
     ALSO.setdefault(_b, set()).add(_a)
-for _a, _b in (("old", "new"), ("short", "long"), ("light", "dark"), ("hard", "easy"), ("right", "wrong"),
-               ("start", "stop"), ("sad", "glad"), ("kind", "mean"), ("thin", "fat"), ("dull", "shiny")):
+for _a, _b in (("old", "new"), ("short", "long"), ("light", "dark"), ("hard", "easy"), ("right",
+               "wrong"),
+               ("start", "stop"), ("sad", "glad"), ("kind", "mean"), ("thin", "fat"), ("dull",
+               "shiny")):
     ALSO.setdefault(_a, set()).add(_b)
     ALSO.setdefault(_b, set()).add(_a)
 WORDS = sorted(BOTH)

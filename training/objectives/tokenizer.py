@@ -16,18 +16,16 @@ from itertools import islice
 from pathlib import Path
 
 import sentencepiece
-from data.conversation import sample_conversation, vocabulary
 
 from data import text
+from data.conversation import sample_conversation, vocabulary
 from models.tokenizer import BOS, EOS, PAD, SYMBOLS, UNK
 
-VOCAB_SIZE = 4096
-CONVERSATIONS = 12000  # generated chats read; beyond this the pieces no longer change
 REAL_LINES = 20000  # lines of each real set read
 LINE = 2000  # longest line SentencePiece is given, in characters
 
 
-def train_tokenizer(lines: Iterable[str], path: str | Path, vocab_size: int = VOCAB_SIZE) -> None:
+def train_tokenizer(lines: Iterable[str], path: str | Path, vocab_size: int) -> None:
     """Trains on `lines` and writes the model file at once or not at all."""
     model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
@@ -79,8 +77,6 @@ def run(config: dict, paths) -> None:
     target = Path(paths.final("tokenizer")) / "tokenizer.model"
     if paths.real is None:
         print("notice: no real data; the vocabulary is cut for generated text", file=sys.stderr)
-    lines = training_lines(
-        paths.real, int(config.get("conversations", CONVERSATIONS)), int(config.get("seed", 0))
-    )
-    train_tokenizer(lines, target, int(config.get("vocab_size", VOCAB_SIZE)))
+    lines = training_lines(paths.real, config["data"]["conversations"], config["seed"])
+    train_tokenizer(lines, target, config["model"]["vocab_size"])
     print(f"tokenizer: {target}")
