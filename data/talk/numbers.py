@@ -41,7 +41,7 @@ LOSE = ("{n} has {a} {t}. {n} gives away {b}. How many {t} are left?",
         "{n} has {a} {t}. {n} loses {b} {t}. How many {t} does {n} have now?",
         "Out of {a} {t}, {b} are gone. How many {t} remain?")
 ITEMS = ("apples books balls cups eggs coins pens cards shells stones cookies "
-         "flowers keys toys".split()
+         "flowers keys toys").split()
 
 BIGGER = ("Which is bigger, {a} or {b}?", "Which number is larger, {a} or {b}?",
           "What is more, {a} or {b}?",

@@ -12,8 +12,7 @@ from data.talk.things import article
 COLORS = "red blue green yellow orange purple pink brown black white gray".split()
 OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree
 house boat clock shoe bottle spoon bag bus star bicycle guitar phone pizza cake carrot lemon pear
-egg
-umbrella rocket drum kite bell truck train ship sheep horse cow pig frog mouse""".split()
+egg umbrella rocket drum kite bell truck train ship sheep horse cow pig frog mouse""".split()
 NUMBER = "zero one two three four five six".split()
 INTRO = ("There is {a} and {b}.", "I see {a} and {b}.", "The picture shows {a} and {b}.",
          "In the picture there is {a} and {b}.", "Here is {a}, and {b}.",
