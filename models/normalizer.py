@@ -68,6 +68,11 @@ def normalise(text: str) -> list[str]:
     return spoken
 
 
+def can_say(text: str) -> bool:
+    """Whether anything in `text` is speakable."""
+    return any(word not in ",." for word in _words(_expand(text)))
+
+
 def _expand(text: str) -> str:
     """Everything that is not plain words, written out as words."""
     text = "".join(LETTERS.get(c, c) for c in text)

@@ -7,6 +7,7 @@ list, so a stage with few can start while the rest is being made. Nothing is lea
 from __future__ import annotations
 
 import gzip
+import random
 import re
 from pathlib import Path
 
@@ -15,6 +16,7 @@ from data.speaking import build_lexicon, build_speaking
 from training.objective import Paths
 
 DEV_UTTERANCES = 200
+RARE_WORDS = 40_000  # of cmudict, beside the common words: enough to learn English spelling from
 WORD = re.compile(r"[a-z]{2,16}")
 
 
@@ -42,7 +44,8 @@ def prepare_lexicon(config: dict, paths: Paths) -> None:
         return
     words = list(sentences.vocabulary(str(paths.real) if paths.real else None))
     if paths.real:
-        words += dictionary_words(paths.real / "text" / "cmudict.txt.gz")
+        rare = dictionary_words(paths.real / "text" / "cmudict.txt.gz")
+        words += random.Random(0).sample(rare, min(RARE_WORDS, len(rare)))
     build_lexicon(path, words)
 
 

@@ -1,0 +1,257 @@
+"""The Talker: phones with durations, and a voice -> codec codes, one 40 ms frame after another.
+
+Every frame knows which phones it overlaps (the alignment), so there is nothing to learn about
+where in the text the speech is, and it ends when the phones do. A bidirectional encoder reads the
+phones; a causal transformer makes the frames, each from its phones and the frame before; within a
+frame the four codebooks are predicted one after another, each from those before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import torch
+import torch.nn.functional as F
+from torch import Tensor, nn
+
+from models.block import Block, BlockConfig, RMSNorm, SwiGLU, causal_mask, init_weights, rope_table
+from models.cache import KVCache
+from models.checkpoint import Pretrained
+from models.errors import UserError
+from models.phones import PAD_ID, PHONES
+
+PLACES = 6  # numbers that say where in its phone a frame lies
+
+
+@dataclass
+class TalkerConfig:
+    hidden_size: int = 192
+    num_hidden_layers: int = 4
+    num_attention_heads: int = 4
+    num_key_value_heads: int = 2
+    head_dim: int = 48
+    intermediate_size: int = 448
+    rope_theta: float = 10_000.0
+    encoder_size: int = 128
+    encoder_layers: int = 2
+    depth_size: int = 256  # feed-forward width of the within-frame predictor
+    num_voices: int = 3
+    num_codebooks: int = 4
+    codebook_size: int = 1024
+    codebook_dim: int = 64
+    frame_seconds: float = 0.04  # 25 Hz, the codec's frame
+
+    def block(self) -> BlockConfig:
+        """Sizes of a block that makes frames."""
+        return BlockConfig(
+            self.hidden_size, self.num_attention_heads, self.num_key_value_heads, self.head_dim,
+            self.intermediate_size, self.rope_theta,
+        )
+
+    def encoder_block(self) -> BlockConfig:
+        """Sizes of a block that reads phones."""
+        size = self.encoder_size
+        return BlockConfig(size, 4, 4, size // 4, size * 11 // 4, self.rope_theta)
+
+
+@dataclass
+class Alignment:
+    """Which phones each frame overlaps."""
+
+    share: Tensor  # (B, T, P) part of the frame that lies in the phone; rows add up to 1
+    place: Tensor  # (B, T, 6) where in its phone the middle of the frame lies
+    frames: Tensor  # (B,) how many frames each row has
+
+
+def align(seconds: Tensor, frame: float, frames: Tensor | None = None) -> Alignment:
+    """Durations (B, P), 0 on padding -> alignment at `frame` seconds a frame.
+
+    Args:
+        frames: (B,) frames of each row when they are known; else what the durations add up to.
+    """
+    ends = seconds.cumsum(1)  # (B, P)
+    starts = ends - seconds
+    if frames is None:
+        frames = (ends[:, -1] / frame).round().long().clamp(min=1)
+    T = int(frames.max())
+    left = torch.arange(T, device=seconds.device) * frame  # (T,)
+    low = torch.maximum(left[None, :, None], starts[:, None])  # (B, T, P)
+    high = torch.minimum(left[None, :, None] + frame, ends[:, None])
+    share = (high - low).clamp(min=0) / frame  # (B, T, P)
+    middle = torch.minimum(left[None] + frame / 2, ends[:, -1:] - 1e-4)  # (B, T)
+    inside = (middle[..., None] >= starts[:, None]) & (middle[..., None] < ends[:, None])
+    at = inside.float().argmax(-1)  # (B, T) the phone in the middle of the frame
+    # Rounding can leave the last frame without any phone: it then belongs to the last one.
+    total = share.sum(-1, keepdim=True)
+    alone = F.one_hot(at, seconds.shape[1]).to(share.dtype)
+    share = torch.where(total > 0.05, share / total.clamp(min=0.05), alone)
+    since = (middle - starts.gather(1, at)) / frame  # (B, T) in frames
+    until = (ends.gather(1, at) - middle) / frame
+    length = (since + until).clamp(min=1e-3)
+    place = torch.stack(
+        [since / length, until / length, since.clamp(0, 4) / 4, until.clamp(0, 4) / 4,
+         torch.log(length).clamp(-3, 3), (length > 4).float()], -1,
+    )  # (B, T, 6)
+    return Alignment(share, place, frames)
+
+
+class Talker(Pretrained):
+    """Phones, durations and a voice -> codes (B, T, K)."""
+
+    config_class = TalkerConfig
+
+    def __init__(self, config: TalkerConfig):
+        super().__init__()
+        self.config = config
+        wide, dim, K = config.encoder_size, config.hidden_size, config.num_codebooks
+        self.phone = nn.Embedding(len(PHONES), wide)
+        self.start = nn.Embedding(2, wide)
+        self.voice = nn.Embedding(config.num_voices, wide)
+        self.encoder = nn.ModuleDict({
+            "layers": nn.ModuleList(
+                Block(config.encoder_block()) for _ in range(config.encoder_layers)
+            ),
+            "norm": RMSNorm(wide),
+        })
+        self.from_phones = nn.Linear(wide + PLACES, dim)
+        self.from_codes = nn.Linear(K * config.codebook_dim, dim)
+        self.layers = nn.ModuleList(Block(config.block()) for _ in range(config.num_hidden_layers))
+        self.norm = RMSNorm(dim)
+        self.deeper = nn.ModuleList(nn.Linear(config.codebook_dim, dim) for _ in range(K - 1))
+        depth = BlockConfig(dim, 1, 1, dim, config.depth_size)
+        self.depth_norm, self.depth = RMSNorm(dim), SwiGLU(depth)
+        self.heads = nn.ModuleList(nn.Linear(dim, config.codebook_size) for _ in range(K))
+        # The codec's code vectors, scaled to unit size: what a code means to the talker.
+        shape = (K, config.codebook_size, config.codebook_dim)
+        # They are the codec's to save; `set_codebooks` brings them.
+        self.register_buffer("codebooks", torch.zeros(shape), persistent=False)
+        self.apply(init_weights)
+
+    def set_codebooks(self, codebooks: Tensor) -> None:
+        """Take over the codec's codebooks (K, N, D); they stay fixed."""
+        self.codebooks.copy_(codebooks / codebooks.std(dim=(1, 2), keepdim=True))
+
+    def vectors(self, codes: Tensor) -> Tensor:
+        """codes (B, T, K) -> their vectors (B, T, K, D)."""
+        if not self.codebooks.any():
+            raise UserError("the talker has no codebooks yet: call set_codebooks with the codec's")
+        return torch.stack(
+            [self.codebooks[k][codes[..., k]] for k in range(self.config.num_codebooks)], dim=-2
+        )
+
+    def condition(self, phones: Tensor, starts: Tensor, voice: Tensor, where: Alignment) -> Tensor:
+        """What each frame must say. phones, starts (B, P), voice (B,) -> (B, T, D)."""
+        x = self.phone(phones) + self.start(starts) + self.voice(voice)[:, None]  # (B, P, E)
+        config = self.config.encoder_block()
+        positions = torch.arange(phones.shape[1], device=phones.device)
+        rope = rope_table(positions, config.head_dim, config.rope_theta)
+        mask = (phones != PAD_ID)[:, None, None]
+        for layer in self.encoder["layers"]:
+            x = layer(x, rope, mask=mask)
+        x = self.encoder["norm"](x)
+        frames = where.share.to(x.dtype) @ x  # (B, T, E)
+        return self.from_phones(torch.cat([frames, where.place.to(x.dtype)], -1))
+
+    def frames(self, condition: Tensor, before: Tensor, cache: KVCache | None = None) -> Tensor:
+        """Hidden states of frames (B, T, D).
+
+        Args:
+            condition: (B, T, D) of these frames.
+            before: (B, T, K·64) code vectors of the frame BEFORE each of them; zeros at the first.
+            cache: holds earlier frames.
+        """
+        T, past = condition.shape[1], cache.length if cache is not None else 0
+        x = condition + self.from_codes(before.to(condition.dtype))
+        positions = torch.arange(past, past + T, device=x.device)
+        rope = rope_table(positions, self.config.head_dim, self.config.rope_theta)
+        mask = causal_mask(T, past + T, x.device) if T > 1 else None
+        for i, layer in enumerate(self.layers):
+            x = layer(x, rope, mask=mask, cache=cache, layer=i)
+        if cache is not None:
+            cache.advance(T)
+        return self.norm(x)
+
+    def score(self, k: int, x: Tensor) -> Tensor:
+        """Logits of codebook k from the within-frame state. (…, D) -> (…, 1024)"""
+        return self.heads[k](x + self.depth(self.depth_norm(x)))
+
+    def forward(
+        self, phones: Tensor, starts: Tensor, voice: Tensor, where: Alignment, codes: Tensor,
+        heard: Tensor | None = None,
+    ) -> list[Tensor]:
+        """Teacher-forced logits, one (B, T, 1024) per codebook.
+
+        Args:
+            codes: (B, T, K) the true codes; frame t is predicted from frames before t.
+            heard: (B, T, K·64) the code vectors to hear instead of the true ones (noise).
+        """
+        vectors = self.vectors(codes)  # (B, T, K, 64)
+        heard = vectors.flatten(2) if heard is None else heard
+        before = F.pad(heard, (0, 0, 1, 0))[:, :-1]  # (B, T, K·64) one frame later
+        x = self.frames(self.condition(phones, starts, voice, where), before)
+        logits = [self.score(0, x)]
+        for k, deeper in enumerate(self.deeper):
+            x = x + deeper(vectors[:, :, k].to(x.dtype))
+            logits.append(self.score(k + 1, x))
+        return logits
+
+    @torch.no_grad()
+    def generate(
+        self, phones: Tensor, starts: Tensor, seconds: Tensor, voice: Tensor,
+        temperature: float = 0.6, seed: int = 0, use_cache: bool = True,
+    ) -> tuple[Tensor, Tensor]:
+        """Codes (B, T, K) and frames (B,). Rows are padded on the right with 0.
+
+        A row's result does not depend on the other rows of the batch.
+
+        Args:
+            temperature: 0 takes the most likely code.
+            use_cache: False recomputes everything at each frame; for testing.
+        """
+        if not self.codebooks.any():
+            raise UserError("the talker has no codebooks yet: call set_codebooks with the codec's")
+        where = align(seconds, self.config.frame_seconds)
+        condition = self.condition(phones, starts, voice, where)  # (B, T, D)
+        B, T, _ = condition.shape
+        cache = self.new_cache(B, T, condition) if use_cache else None
+        noises = [torch.Generator().manual_seed(seed) for _ in range(B)]
+        codes = torch.zeros(B, T, self.config.num_codebooks, dtype=torch.long, device=phones.device)
+        before = condition.new_zeros(B, T, self.from_codes.in_features)  # (B, T, K·64)
+        for t in range(T):
+            span = slice(t, t + 1) if use_cache else slice(0, t + 1)
+            x = self.frames(condition[:, span], before[:, span], cache)[:, -1]  # (B, D)
+            codes[:, t], vectors = self._frame(x, temperature, noises)
+            if t + 1 < T:
+                before[:, t + 1] = vectors
+        past_end = torch.arange(T, device=phones.device) >= where.frames[:, None]  # (B, T)
+        return codes.masked_fill(past_end[..., None], 0), where.frames
+
+    def new_cache(self, batch: int, frames: int, like: Tensor) -> KVCache:
+        """An empty cache for `frames` frames."""
+        c = self.config
+        return KVCache(
+            c.num_hidden_layers, batch, c.num_key_value_heads, frames, c.head_dim,
+            like.dtype, like.device,
+        )
+
+    def _frame(
+        self, x: Tensor, temperature: float, noises: Sequence[torch.Generator]
+    ) -> tuple[Tensor, Tensor]:
+        """One frame from its hidden state (B, D): codes (B, K) and vectors (B, K·64)."""
+        codes, vectors = [], []
+        for k in range(self.config.num_codebooks):
+            if k:
+                x = x + self.deeper[k - 1](vectors[-1].to(x.dtype))
+            codes.append(draw(self.score(k, x).float(), temperature, noises))  # (B,)
+            vectors.append(self.codebooks[k][codes[-1]])  # (B, 64)
+        return torch.stack(codes, 1), torch.cat(vectors, 1)
+
+
+def draw(logits: Tensor, temperature: float, noises: Sequence[torch.Generator]) -> Tensor:
+    """One index per row of logits (B, N), each row with its own noise: (B,)"""
+    if temperature <= 0:
+        return logits.argmax(-1)
+    uniform = torch.stack([torch.rand(logits.shape[-1], generator=noise) for noise in noises])
+    gumbel = -torch.log(-torch.log(uniform.clamp(1e-9, 1 - 1e-7))).to(logits.device)
+    return (logits / temperature + gumbel).argmax(-1)
