@@ -36,7 +36,7 @@ from training.objectives.thinker import next_token_loss
 
 SEQUENCE_BUCKET = 32  # tokens: batches are padded to multiples, so that few shapes occur
 CLIP_EVERY = 8  # steps: then the spoken-picture part of the batch is clips (four pictures each)
-DEV_ITEMS = 64  # of each kind
+DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = ("picture", "spoken_picture", "clip", "transcript", "spoken", "talk", "english")
 
 
@@ -81,6 +81,10 @@ class OmniObjective:
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.shares = config["data"]["shares"]
         self.sequence_length = config["data"]["sequence_length"]
+        taught = {kind for kind, share in self.shares.items() if share} - {"english"}
+        if "spoken_picture" in taught:
+            taught.add("clip")
+        self.kinds = [kind for kind in KINDS if kind in taught]
         unknown = set(self.shares) ^ {kind for kind in KINDS if kind != "clip"}
         if unknown or sum(self.shares.values()) != self.size:
             raise ValueError(f"omni.data.shares must name every kind and sum to {self.size}")
@@ -190,9 +194,7 @@ class OmniObjective:
         """Share of replies whose every token is the greedy choice, by kind of lesson."""
         device = next(self.model.parameters()).device
         figures = {}
-        for kind in KINDS:
-            if kind == "english":
-                continue
+        for kind in self.kinds:
             right = count = 0
             for start in range(0, DEV_ITEMS, 16):
                 rngs = [random.Random(f"dev-{kind}-{start + i}") for i in range(16)]
