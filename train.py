@@ -62,9 +62,9 @@ def find_paths(args: argparse.Namespace, first: bool) -> Paths:
     )
 
 
-def main() -> None:
+def main(arguments: list[str] | None = None) -> None:
     """Runs the stages asked for."""
-    args = parse_arguments()
+    args = parse_arguments(arguments)
     if args.stage not in (*STAGES, "all"):
         raise UserError(f"unknown stage '{args.stage}': choose one of {', '.join(STAGES)}, all")
     sections = load_preset(args.preset)

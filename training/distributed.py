@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -11,7 +12,7 @@ import torch
 import torch.distributed as dist
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
-from torch.distributed.fsdp import FSDPModule, fully_shard
+from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from models.errors import UserError
@@ -77,10 +78,15 @@ def stop() -> None:
 
 
 def parallelise(model: nn.Module, kind: str, world: World) -> nn.Module:
-    """Makes gradients the mean over processes: DDP wraps the model, FSDP2 shards it in place."""
+    """Makes gradients the mean over processes: DDP wraps the model, FSDP2 shards a copy of it.
+
+    The copy leaves the objective a plain model to measure and save (`state.copy_weights`), so one
+    process must be able to hold the weights; gradients and optimiser state are shared out.
+    """
     if world.size == 1:
         return model
     if kind == "fsdp":
+        model = copy.deepcopy(model)
         mesh = init_device_mesh(world.device.type, (world.size,))
         for name, module in model.named_modules():
             if isinstance(module, nn.ModuleList) and name.split(".")[-1] in ("layers", "blocks"):
@@ -92,23 +98,13 @@ def parallelise(model: nn.Module, kind: str, world: World) -> nn.Module:
     return DistributedDataParallel(model, device_ids=devices, find_unused_parameters=True)
 
 
+def unwrap(model: nn.Module) -> nn.Module:
+    """The model inside DDP's wrapper, or the model."""
+    return model.module if isinstance(model, DistributedDataParallel) else model
+
+
 def no_sync(model: nn.Module, last: bool) -> AbstractContextManager:
     """Keeps DDP from averaging gradients before the last slice of an accumulated batch."""
     if isinstance(model, DistributedDataParallel) and not last:
         return model.no_sync()
     return nullcontext()
-
-
-class whole:
-    """While open, an FSDP model's parameters are whole tensors, on every process."""
-
-    def __init__(self, model: nn.Module) -> None:
-        self.parts = [m for m in model.modules() if isinstance(m, FSDPModule)]
-
-    def __enter__(self) -> None:
-        for part in self.parts:
-            part.unshard()
-
-    def __exit__(self, *error: object) -> None:
-        for part in self.parts:
-            part.reshard()

@@ -28,7 +28,7 @@ from models.block import Block
 from models.errors import UserError
 from training import state
 from training.config import TrainConfig, check_same
-from training.distributed import World, no_sync, parallelise, whole
+from training.distributed import World, no_sync, parallelise, unwrap
 from training.log import RunLog, Sums, means
 from training.objective import Objective, to_device
 from training.optimizer import decay_start, lr_at, make_optimizers, set_lr
@@ -54,9 +54,10 @@ class Trainer:
         path = resume_point(run_dir, identity)
         if path is not None:
             state.load_model(path, self.model)
+        self.wrapped = parallelise(self.model, self.config.parallel, world)
+        self.model = unwrap(self.wrapped)
         if self.config.compile:
             compile_blocks(self.model)
-        self.wrapped = parallelise(self.model, self.config.parallel, world)
         self.optimizers = make_optimizers(self.model, self.config)
         self.parameters = [p for o in self.optimizers for g in o.param_groups for p in g["params"]]
         if path is not None:
@@ -177,9 +178,9 @@ class Trainer:
             bar.set_postfix(loss=f"{values['loss']:.4f}", refresh=False)
 
     def _validate(self, log: RunLog | None) -> None:
-        with whole(self.wrapped), torch.no_grad():
+        self._refresh()
+        with torch.no_grad():
             if log is not None:
-                self.model.eval()
                 with self._autocast():
                     values = {k: float(v) for k, v in self.objective.validate().items()}
                 log.write(self.step, "dev", values)
@@ -188,6 +189,12 @@ class Trainer:
             self.world.barrier()
         self.model.train()
         self.logged = (self.step, time.monotonic())
+
+    def _refresh(self) -> None:
+        """Makes the objective's model the trained one, in eval mode."""
+        if self.model is not self.objective.model:
+            state.copy_weights(self.model, self.objective.model)
+        self.objective.model.eval()
 
     def _autocast(self) -> torch.autocast:
         half = self.config.dtype == "bfloat16"
@@ -213,12 +220,12 @@ class Trainer:
         """Writes `final/` beside its place and renames it in."""
         final = self.run_dir / "final"
         fresh, old = self.run_dir / "final.new", self.run_dir / "final.old"
-        with whole(self.wrapped), torch.no_grad():
+        self._refresh()
+        with torch.no_grad():
             if self.world.first:
                 for folder in (fresh, old):
                     shutil.rmtree(folder, ignore_errors=True)
                 fresh.mkdir()
-                self.model.eval()
                 self.objective.save(fresh)
                 record = training_record(self._note(), self.world)
                 (fresh / "training.json").write_text(json.dumps(record, indent=1) + "\n")

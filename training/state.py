@@ -73,6 +73,14 @@ def load_model(path: Path, model: nn.Module) -> None:
             target.copy_(tensor)
 
 
+def copy_weights(sharded: nn.Module, plain: nn.Module) -> None:
+    """Fills a plain model with a sharded one's weights. Every process must call it."""
+    targets = model_tensors(plain)
+    with torch.no_grad():
+        for name, tensor in model_tensors(sharded).items():
+            targets[name].copy_(_whole(tensor))
+
+
 def load_optimizers(path: Path, model: nn.Module, optimizers: list[Optimizer]) -> None:
     """Restores what the optimisers remember of each parameter."""
     parameters = dict(model.named_parameters())

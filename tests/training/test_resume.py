@@ -56,8 +56,8 @@ def wait_for_step(folder: Path, step: int) -> None:
 
 def assert_same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> None:
     assert a.keys() == b.keys()
-    for name in a:
-        assert torch.equal(a[name], b[name]), name
+    for name, tensor in a.items():
+        assert torch.equal(tensor, b[name]), name
 
 
 @pytest.fixture(scope="module")

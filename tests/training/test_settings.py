@@ -1,0 +1,124 @@
+"""Schedule, presets, overrides, and what `train.py` says when it is asked for the wrong thing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from itertools import pairwise
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+from torch.optim import AdamW, Muon
+
+import train
+from models.errors import UserError
+from training.config import PRESETS, TrainConfig, apply_override, load_preset
+from training.objective import STAGES, Paths, slice_bounds
+from training.optimizer import decay_start, lr_at, make_optimizers
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+def test_schedule_warms_up_holds_and_falls() -> None:
+    config = TrainConfig(steps=100, batch_size=1, lr=1.0, warmup_steps=10)
+    lrs = [lr_at(step, config) for step in range(100)]
+    assert lrs[0] == pytest.approx(0.1)
+    assert lrs[9:70] == [1.0] * 61
+    assert decay_start(config) == 70
+    assert all(a > b for a, b in pairwise(lrs[69:]))
+    assert lrs[-1] == pytest.approx(0.05)
+
+
+def test_muon_gets_hidden_matrices_only() -> None:
+    model = nn.ModuleDict(
+        {
+            "embed": nn.Embedding(5, 4),
+            "layers": nn.ModuleList([nn.Linear(4, 4), nn.LayerNorm(4)]),
+            "frozen": nn.Linear(4, 4).requires_grad_(False),
+            "head": nn.Linear(4, 5),
+        }
+    )
+    config = TrainConfig(steps=1, batch_size=1, lr=1.0, optimizer="muon")
+    adamw, muon = make_optimizers(model, config)
+    assert isinstance(adamw, AdamW)
+    assert isinstance(muon, Muon)
+    assert [p is model["layers"][0].weight for g in muon.param_groups for p in g["params"]] == [True]
+    decayed, plain = adamw.param_groups
+    assert [p is model["head"].weight for p in decayed["params"]] == [True]
+    assert plain["weight_decay"] == 0.0
+    assert len(plain["params"]) == 5  # embedding, 2 biases, norm's weight and bias
+
+
+@pytest.mark.parametrize("world", [1, 2, 3, 7])
+def test_slices_are_the_batch(world: int) -> None:
+    items = [i for rank in range(world) for i in slice_bounds(5, rank, world)]
+    assert items == list(range(5))
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_presets_are_whole(preset: str) -> None:
+    sections = load_preset(preset)
+    assert tuple(sections) == STAGES
+    for stage in STAGES[1:]:
+        TrainConfig.from_dict(sections[stage]["train"])
+
+
+def test_overrides() -> None:
+    sections = load_preset("nano")
+    apply_override(sections, list(STAGES[1:]), "train.lr=1e-3")
+    assert {sections[s]["train"]["lr"] for s in STAGES[1:]} == {1e-3}
+    apply_override(sections, ["thinker"], "vision.train.steps=7")
+    assert sections["vision"]["train"]["steps"] == 7
+    for wrong in ("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3"):
+        with pytest.raises(UserError):
+            apply_override(sections, ["thinker"], wrong)
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"lr": "fast"}, "train.lr must be of type float"),
+        ({"steps": 1.5}, "train.steps must be of type int"),
+        ({"optimizer": "sgd"}, "unknown optimizer 'sgd'"),
+        ({"speed": 1}, "unknown train setting speed"),
+        ({"batch_size": 0}, "train.batch_size must be at least 1"),
+    ],
+)
+def test_wrong_train_settings(values: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        TrainConfig.from_dict({"steps": 1, "batch_size": 1, "lr": 1.0} | values)
+
+
+def test_missing_stage_names_its_command(tmp_path: Path) -> None:
+    paths = Paths(tmp_path, tmp_path, None, "nano")
+    with pytest.raises(UserError, match="run `python train.py thinker --preset nano` first"):
+        paths.need("thinker")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (["thinkr"], "unknown stage 'thinkr'"),
+        (["thinker", "--preset", "huge"], "unknown preset 'huge'"),
+        (["thinker", "--set", "model.hiden=3"], "no stage here has a setting model.hiden"),
+        (["thinker", "--real_dir", "/nowhere"], "--real_dir /nowhere: no such folder"),
+        (["thinker", "--device", "cuda"], "no CUDA device here"),
+        (["thinker", "--steps", "0"], "train.steps must be at least 1"),
+    ],
+)
+def test_train_py_refuses(arguments: list[str], message: str, tmp_path: Path) -> None:
+    if "cuda" in arguments and torch.cuda.is_available():
+        pytest.skip("this machine has a CUDA device")
+    threads = torch.get_num_threads()
+    with pytest.raises(UserError, match=message):
+        train.main([*arguments, "--runs_dir", str(tmp_path), "--threads", str(threads)])
+
+
+def test_train_py_says_one_line() -> None:
+    command = [sys.executable, "train.py", "thinkr"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2
+    assert done.stderr.startswith("error: unknown stage 'thinkr'")
+    assert done.stderr.count("\n") == 1
