@@ -10,10 +10,10 @@ _HOME = {
     "ChatSession": "session",
     "GenerateConfig": "config",
     "Prompt": "prompt",
-    "Generator": "generate",
-    "generate": "generate",
-    "generate_batch": "generate",
-    "generate_iter": "generate",
+    "Generator": "generation",
+    "generate": "generation",
+    "generate_batch": "generation",
+    "generate_iter": "generation",
     "Notice": "notice",
 }
 
@@ -24,5 +24,5 @@ def __getattr__(name: str):
     if name not in _HOME:
         raise AttributeError(f"module 'inference' has no attribute {name!r}")
     value = getattr(import_module(f"inference.{_HOME[name]}"), name)
-    globals()[name] = value  # importing inference.generate has bound the module here: rebind
+    globals()[name] = value  # found without this function from now on
     return value

@@ -8,6 +8,7 @@ a notice. No tensors and no features here: models.vision and models.mel make tho
 import os
 import stat
 import warnings
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
@@ -193,7 +194,7 @@ def load_video(source, frames: int = VIDEO_FRAMES) -> list:
 
 
 def _seek_frames(container, frames: int) -> list:
-    """Frames at the middles of equal parts of a known duration, by seeking; [] if not known."""
+    """Frames at the middles of equal parts of a known duration, by seeking; [] if not possible."""
     import av
 
     stream = container.streams.video[0]
@@ -201,19 +202,21 @@ def _seek_frames(container, frames: int) -> list:
         seconds = float(stream.duration * stream.time_base)
     else:
         seconds = (container.duration or 0) / av.time_base
-    start = float((stream.start_time or 0) * (stream.time_base or 0))
+    if seconds <= 0 or not stream.time_base:
+        return []
+    start = float((stream.start_time or 0) * stream.time_base)
     found = {}  # by time: a short video gives the same frame twice
-    for part in range(frames if seconds > 0 else 0):
+    for part in range(frames):
         wanted = start + (part + 0.5) / frames * seconds
-        container.seek(int(wanted / stream.time_base), stream=stream)
-        shown = None
         try:
-            for frame in container.decode(stream):  # the last frame not after the wanted time
-                if frame.time is None or (shown is not None and frame.time > wanted):
-                    break
-                shown = frame
-        except av.FFmpegError:  # damaged from here on: keep what came before
-            pass
+            container.seek(int(wanted / stream.time_base), stream=stream)
+        except av.FFmpegError:
+            return []  # no index, as in a file cut short
+        shown = None
+        for frame in _decode(container):  # the last frame not after the wanted time
+            if frame.time is None or (shown is not None and frame.time > wanted):
+                break
+            shown = frame
         if shown is not None:
             found[shown.time] = shown.to_image()
     return [found[time] for time in sorted(found)]
@@ -224,8 +227,18 @@ def _count_frames(path: Path, frames: int) -> list:
     import av
 
     with av.open(str(path)) as container:
-        total = sum(1 for _ in container.decode(video=0))
+        total = sum(1 for _ in _decode(container))
     picked = {int((part + 0.5) / frames * total) for part in range(frames)}
     with av.open(str(path)) as container:
-        decoded = enumerate(container.decode(video=0))
-        return [frame.to_image() for index, frame in decoded if index in picked]
+        numbered = enumerate(_decode(container))
+        return [frame.to_image() for index, frame in numbered if index in picked]
+
+
+def _decode(container) -> Iterator:
+    """Frames of the first video stream, as far as it is sound."""
+    import av
+
+    try:
+        yield from container.decode(video=0)
+    except av.FFmpegError:  # damaged from here on: what came before is still seen
+        return

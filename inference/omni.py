@@ -4,7 +4,7 @@
     omni.chat("What do you see?", image="photo.png")
 
 Turns what a user brings into one prompt and the reply's ids into text; the networks are in
-`models`, the token loop in `inference.generate`, chats with memory in `inference.session`.
+`models`, the token loop in `inference.generation`, chats with memory in `inference.session`.
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ import numpy as np
 import torch
 
 from inference.config import GenerateConfig
-from inference.generate import context_length, generate_batch, generate_iter
+from inference.generation import context_length, generate_batch, generate_iter, thinker_of
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
 from inference.prompt import Prompt
@@ -70,7 +70,14 @@ class Omni:
             raise UserError(f"{folder / 'config.json'} does not describe a model")
         kind = OmniModel if values.get("model_type") == "muomni" else Thinker
         tokenizer = Tokenizer(folder / "tokenizer.model")
-        model = kind.from_pretrained(folder)
+        try:
+            model = kind.from_pretrained(folder)
+        except (KeyError, TypeError, AttributeError, ValueError) as error:
+            raise UserError(
+                f"{folder / 'config.json'} does not describe a model: {error!r}"
+            ) from error
+        if len(tokenizer) > thinker_of(model).config.vocab_size:
+            raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
         try:
             model = model.to(torch.device(device), DTYPES[dtype])
         except (RuntimeError, AssertionError) as error:
@@ -154,7 +161,8 @@ class Omni:
         seed: int | None = None,
     ) -> tuple[np.ndarray, int]:
         """Read exactly this text aloud -> float32 (samples,) in [-1, 1], and their rate in Hz."""
-        return self.speaker.speak(speakable(text), **given(voice, speed, vocoder, seed))
+        text = speakable(text)
+        return self.speaker.speak(text, **given(voice, speed, vocoder, seed))
 
     def speak_stream(
         self,
@@ -165,7 +173,8 @@ class Omni:
         seed: int | None = None,
     ) -> Iterator[np.ndarray]:
         """The same in chunks, float32 (samples,), each as soon as it is ready."""
-        return self.speaker.speak_stream(speakable(text), **given(voice, speed, vocoder, seed))
+        text = speakable(text)
+        return self.speaker.speak_stream(text, **given(voice, speed, vocoder, seed))
 
     # ---- building prompts
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from inference.config import GenerateConfig
-from inference.generate import Generator
+from inference.generation import Generator
 from inference.notice import notice
 from inference.omni import Omni
 from inference.prompt import Prompt

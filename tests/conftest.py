@@ -1,0 +1,74 @@
+"""Fixtures that every test package shares: an untrained nano omni-model and the shipped weights."""
+
+import os
+from pathlib import Path
+
+import pytest
+import torch
+
+torch.set_num_threads(1)  # nano tensors: more threads only wait for each other
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # and for the subprocesses that tests start
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(scope="session")
+def nano_omni_dir(tmp_path_factory) -> Path:
+    """An omni checkpoint of random weights, without speech parts. Its answers mean nothing."""
+    from models.audio import AudioConfig, AudioEncoder
+    from models.omni import OmniModel
+    from models.projector import Projector, ProjectorConfig
+    from models.thinker import Thinker, ThinkerConfig
+    from models.tokenizer import Tokenizer
+    from models.vision import VisionConfig, VisionEncoder
+    from training.objectives.tokenizer import train_tokenizer
+
+    folder = tmp_path_factory.mktemp("nano_omni")
+    lines = [line for path in sorted((ROOT / "models").glob("*.py")) for line in path.open()]
+    train_tokenizer(lines, folder / "tokenizer.model", 512)
+    tokenizer = Tokenizer(folder / "tokenizer.model")
+    torch.manual_seed(0)
+    block = {"num_heads": 2, "num_kv_heads": 1, "head_dim": 32, "intermediate_size": 128}
+    model = OmniModel(
+        Thinker(
+            ThinkerConfig(
+                vocab_size=len(tokenizer),
+                hidden_size=64,
+                num_hidden_layers=2,
+                num_attention_heads=2,
+                num_key_value_heads=1,
+                head_dim=32,
+                intermediate_size=128,
+                max_position_embeddings=512,
+            )
+        ),
+        VisionEncoder(VisionConfig(hidden_size=64, num_layers=2, **block)),
+        Projector(ProjectorConfig(64, 64)),
+        AudioEncoder(AudioConfig(hidden_size=64, num_layers=2, **block)),
+        Projector(ProjectorConfig(64, 64)),
+        tokenizer.image,
+        tokenizer.audio,
+    )
+    # At its initial scale the model only repeats its last token: make it depend on all of them.
+    for parameter in model.parameters():
+        if parameter.dim() == 2:
+            torch.nn.init.normal_(parameter, std=0.25)
+    model.save_pretrained(folder)
+    return folder
+
+
+@pytest.fixture(scope="session")
+def nano_text_dir(nano_omni_dir, tmp_path_factory) -> Path:
+    """The Thinker of `nano_omni_dir` as a text-only checkpoint, as checkpoints/thinker_tiny is."""
+    from models.thinker import Thinker
+
+    folder = tmp_path_factory.mktemp("nano_text")
+    Thinker.from_pretrained(nano_omni_dir, "thinker").save_pretrained(folder)
+    (folder / "tokenizer.model").write_bytes((nano_omni_dir / "tokenizer.model").read_bytes())
+    return folder
+
+
+@pytest.fixture(scope="session")
+def shipped_dir() -> Path:
+    """The shipped omni checkpoint; UOMNI_TEST_CKPT names another to run the same tests on."""
+    return Path(os.environ.get("UOMNI_TEST_CKPT", ROOT / "checkpoints" / "omni_sft_tiny"))

@@ -1,0 +1,116 @@
+"""Generation: the cache changes nothing, nor does a batch; replies hold neither prompt nor eos."""
+
+import dataclasses
+
+import pytest
+import torch
+
+from inference import GenerateConfig, Generator, Notice, generate, generate_batch, generate_iter
+from inference.generation import prefill, thinker_of
+from inference.prompt import Prompt
+from models.errors import UserError
+from tests.inference.conftest import picture, tone
+
+
+def prompts(omni) -> list[Prompt]:
+    """Of different lengths: text, two pictures and a sound, one picture, a sound alone."""
+    config = omni.config()
+    return [
+        omni.prompt("hello there", None, None, None, None, config),
+        omni.prompt("a", [picture(1), picture(2)], (tone(300), 16_000), None, "be kind", config),
+        omni.prompt("what is this?", picture(3), None, None, None, config),
+        omni.prompt(None, None, (tone(700, 0.3), 16_000), None, None, config),
+    ]
+
+
+@torch.inference_mode()
+def uncached(omni, prompt: Prompt, config: GenerateConfig) -> list[int]:
+    """Greedy decoding that runs the whole sequence again for every token."""
+    model, reply = omni.model, []
+    while len(reply) < config.max_new_tokens:
+        grown = Prompt(prompt.ids + reply, prompt.images, prompt.mels)
+        logits = prefill(model, [grown], thinker_of(model).new_cache(1, len(grown)))
+        logits[:, list(config.suppress_tokens)] = float("-inf")
+        token = int(logits.argmax())
+        if token == config.eos_token_id:
+            break
+        reply.append(token)
+    return reply
+
+
+def test_cached_equals_uncached_and_batch_equals_single(omni):
+    config = omni.config(max_new_tokens=24)
+    all_prompts = prompts(omni)
+    expected = [uncached(omni, prompt, config) for prompt in all_prompts]
+    assert len({tuple(reply) for reply in expected}) == 4, "the nano model ignores its prompts"
+    assert [generate(omni.model, prompt, config) for prompt in all_prompts] == expected
+    assert generate_batch(omni.model, all_prompts, config) == expected
+    assert generate_batch(omni.model, all_prompts[::-1], config) == expected[::-1]
+    assert generate_batch(omni.model, [], config) == []
+
+
+def test_sampled_batch_equals_single_and_seed_decides(omni):
+    config = omni.config(max_new_tokens=16, temperature=1.0, top_k=40, top_p=0.95, seed=3)
+    all_prompts = prompts(omni)
+    single = [generate(omni.model, prompt, config) for prompt in all_prompts]
+    assert generate_batch(omni.model, all_prompts, config) == single
+    other = dataclasses.replace(config, seed=4)
+    assert generate(omni.model, all_prompts[0], other) != single[0]
+
+
+def test_eos_ends_the_reply_even_as_first_token(omni):
+    config = omni.config(max_new_tokens=12)
+    prompt = prompts(omni)[0]
+    reply = generate(omni.model, prompt, config)
+    assert generate(omni.model, prompt, dataclasses.replace(config, eos_token_id=reply[0])) == []
+    later = next(token for token in reply if token != reply[0])
+    config = dataclasses.replace(config, eos_token_id=later)
+    assert generate(omni.model, prompt, config) == reply[: reply.index(later)]
+    assert generate_batch(omni.model, [prompt, prompt], config)[1] == reply[: reply.index(later)]
+
+
+def test_iterates_as_it_goes(omni):
+    config = omni.config(max_new_tokens=8)
+    prompt = prompts(omni)[0]
+    stream = generate_iter(omni.model, prompt, config)
+    first = next(stream)
+    assert [first, *stream] == generate(omni.model, prompt, config)
+
+
+def test_context_full_stops_with_a_notice_in_batch_and_single(omni):
+    prompt = prompts(omni)[0]
+    config = omni.config(max_new_tokens=50, max_seq_len=len(prompt) + 10)
+    with pytest.warns(Notice, match="context is full"):
+        single = generate(omni.model, prompt, config)
+    with pytest.warns(Notice, match="context is full"):
+        batch = generate_batch(omni.model, [prompt, Prompt(prompt.ids[:5])], config)
+    assert len(single) == 10
+    assert batch[0] == single
+    assert len(batch[1]) == len(prompt) + 5
+    with pytest.raises(UserError, match="tokens"):
+        generate(omni.model, prompt, omni.config(max_seq_len=len(prompt)))
+    with pytest.raises(UserError, match="empty"):
+        generate(omni.model, Prompt([]), config)
+
+
+def test_generator_continues_and_resets(omni):
+    config = omni.config(max_new_tokens=6)
+    first, second = Prompt([1, 40, 50, 60]), Prompt([70, 80])
+    generator = Generator(omni.model, config)
+    one = generator.generate(first)
+    two = generator.generate(second)
+    assert generator.last_prefill == len(second) + 1  # the last reply's last token was never run
+    assert two == generate(omni.model, Prompt(first.ids + one + second.ids), config)
+    assert generator.position == len(first) + len(one) + len(second) + len(two)
+    generator.reset()
+    assert generator.generate(first) == one
+
+
+def test_an_abandoned_stream_leaves_a_usable_context(omni):
+    config = omni.config(max_new_tokens=10)
+    generator = Generator(omni.model, config)
+    stream = generator.stream(Prompt([1, 40, 50]))
+    said = [next(stream), next(stream), next(stream)]
+    stream.close()
+    rest = generator.generate(Prompt([90]))
+    assert rest == generate(omni.model, Prompt([1, 40, 50, *said, 90]), config)

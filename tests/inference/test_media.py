@@ -1,0 +1,186 @@
+"""Media: everything readable is read right, everything else is refused with one line."""
+
+import io
+import os
+
+import av
+import numpy as np
+import pytest
+import soundfile
+from PIL import Image
+
+from inference import Notice
+from inference.media import load_audio, load_image, load_video, resample
+from models.errors import UserError
+from tests.inference.conftest import picture, tone
+
+
+def refused(call, *arguments) -> str:
+    with pytest.raises(UserError) as caught:
+        call(*arguments)
+    line = str(caught.value)
+    assert line and "\n" not in line
+    return line
+
+
+@pytest.mark.parametrize("load", [load_image, load_audio, load_video])
+def test_what_is_no_such_file_is_refused(load, tmp_path):
+    assert "no such" in refused(load, tmp_path / "absent.bin")
+    assert "directory" in refused(load, tmp_path)
+    assert "empty" in refused(load, "")
+    assert "cannot read" in refused(load, "a\0b")
+    assert "cannot read" in refused(load, "x" * 5000)
+    os.mkfifo(tmp_path / "fifo")
+    assert "regular" in refused(load, tmp_path / "fifo")
+    for content in (b"", b"not media at all" * 9, os.urandom(3000)):
+        (tmp_path / "junk").write_bytes(content)
+        refused(load, tmp_path / "junk")
+
+
+def test_images_of_all_kinds(tmp_path):
+    path = tmp_path / "x.png"
+    for image in (
+        picture(0, 1),
+        picture(0, 300).convert("L"),
+        picture(0).convert("P"),
+        picture(0).convert("RGBA"),
+        picture(0).convert("1"),
+    ):
+        image.save(path)
+        assert load_image(path).convert("RGB").tobytes() == image.convert("RGB").tobytes()
+    deep = np.array([[0, 65_535], [32_768, 257]], dtype=np.uint16)
+    Image.fromarray(deep).save(path)
+    assert np.asarray(load_image(path)).tolist() == [[0, 255], [127, 1]]
+    red, blue = Image.new("RGB", (9, 9), "red"), Image.new("RGB", (9, 9), "blue")
+    red.save(tmp_path / "x.gif", save_all=True, append_images=[blue])
+    animation = Image.open(tmp_path / "x.gif")
+    animation.seek(1)
+    for source in (tmp_path / "x.gif", animation, np.asarray(red)):
+        assert load_image(source).convert("RGB").getpixel((0, 0)) == (255, 0, 0)
+
+
+def test_broken_and_enormous_images(tmp_path):
+    buffer = io.BytesIO()
+    picture(0, 200).save(buffer, "PNG")
+    for name, content in (
+        ("cut.png", buffer.getvalue()[:5000]),
+        ("head.png", b"\x89PNG\r\n\x1a\n"),
+    ):
+        (tmp_path / name).write_bytes(content)
+        assert "corrupt" in refused(load_image, tmp_path / name)
+    Image.new("1", (20_000, 20_000)).save(tmp_path / "huge.png")
+    assert "million pixels" in refused(load_image, tmp_path / "huge.png")
+    Image.new("1", (12_000, 10_000)).save(tmp_path / "large.png")
+    assert load_image(tmp_path / "large.png").size == (12_000, 10_000)
+    for array in (np.zeros((4, 4)), np.zeros((4, 4, 5), np.uint8), np.zeros((0, 4), np.uint8)):
+        refused(load_image, array)
+
+
+@pytest.mark.parametrize("rate", [8_000, 11_025, 16_000, 22_050, 44_101, 48_000])
+def test_audio_of_any_rate_and_channels(rate, tmp_path):
+    wave = tone(440, 0.7, rate)
+    expected = tone(440, 0.7)
+    soundfile.write(tmp_path / "x.wav", np.stack([wave, wave], 1), rate, subtype="FLOAT")
+    for heard in (
+        load_audio(tmp_path / "x.wav"),
+        load_audio((wave, rate)),
+        load_audio((np.stack([wave, wave]), rate)),
+        load_audio(((wave * 32_767).astype(np.int16), rate)),
+    ):
+        assert heard.dtype == np.float32
+        assert abs(len(heard) - len(expected)) <= 1
+        middle = slice(500, 10_000)
+        assert np.abs(heard[middle] - expected[middle]).max() < 0.01
+
+
+def test_audio_formats_libsndfile_reads(tmp_path):
+    for name in ("x.flac", "x.ogg", "x.mp3", "x.aiff"):
+        soundfile.write(tmp_path / name, tone(440, 1.0), 16_000)
+        assert abs(len(load_audio(tmp_path / name)) - 16_000) < 2500
+
+
+def test_audio_that_cannot_be_heard(tmp_path):
+    path = tmp_path / "x.wav"
+    for samples, why in (
+        ([], "empty"),
+        ([0.1], "ms long"),
+        (tone(100, 0.02), "ms long"),
+        ([0.1] * 9000 + [float("nan")], "NaN"),
+        ([float("inf")] * 9000, "NaN"),
+    ):
+        soundfile.write(path, np.asarray(samples, np.float32), 16_000, subtype="FLOAT")
+        assert why in refused(load_audio, path)
+        assert why in refused(load_audio, (np.asarray(samples, np.float32), 16_000))
+    for source in ((16_000, tone(9)), (tone(9), 10), 3, (tone(9),), (["a"], 16_000)):
+        refused(load_audio, source)
+
+
+def test_an_hour_is_not_read_whole(tmp_path, monkeypatch):
+    path = tmp_path / "hour.wav"
+    with soundfile.SoundFile(path, "w", 8_000, 1, "PCM_U8") as file:
+        for _ in range(60):
+            file.write(tone(440, 60, 8_000))
+    read = soundfile.SoundFile.read
+    asked = []
+
+    def spy(self, frames=-1, *rest, **options):
+        asked.append(frames)
+        return read(self, frames, *rest, **options)
+
+    monkeypatch.setattr(soundfile.SoundFile, "read", spy)
+    with pytest.warns(Notice, match=r"3600\.0 s long: only the first 30 s"):
+        assert len(load_audio(path)) == 480_000
+    assert asked == [240_000]
+    with pytest.warns(Notice, match="40.0 s long"):
+        assert len(load_audio((tone(100, 40), 16_000))) == 480_000
+
+
+def test_loud_audio_is_scaled_not_clipped():
+    heard = load_audio((tone(440) * 10, 16_000))
+    assert np.abs(heard).max() == pytest.approx(1.0)
+    assert np.corrcoef(heard, tone(440))[0, 1] > 0.9999
+
+
+def test_resampling_down_removes_what_would_alias():
+    assert np.abs(resample(tone(10_000, 1.0, 48_000), 48_000, 16_000)[1000:-1000]).max() < 0.01
+
+
+def write_video(path, brightness: list[int], rate: int = 10) -> None:
+    with av.open(str(path), "w") as container:
+        stream = container.add_stream("mpeg4", rate=rate)
+        stream.width = stream.height = 64
+        stream.pix_fmt = "yuv420p"
+        for level in brightness:
+            frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), level, np.uint8), "rgb24")
+            container.mux(stream.encode(frame))
+        container.mux(stream.encode())
+
+
+def levels(images) -> list[int]:
+    return [round(float(np.asarray(image).mean())) for image in images]
+
+
+def test_video_frames_are_evenly_spaced_and_uint8(tmp_path):
+    for name in ("x.mp4", "x.mkv", "x.avi"):
+        write_video(tmp_path / name, [10 + 2 * index for index in range(100)])
+        images = load_video(tmp_path / name)
+        assert [image.mode for image in images] == ["RGB"] * 4
+        for got, wanted in zip(levels(images), (34, 84, 134, 184), strict=True):
+            assert abs(got - wanted) < 8
+    assert len(load_video(tmp_path / "x.mp4", 7)) == 7
+    write_video(tmp_path / "two.mp4", [50, 200])
+    assert len(load_video(tmp_path / "two.mp4")) == 2
+    write_video(tmp_path / "one.m4v", [90])
+    assert len(load_video(tmp_path / "one.m4v")) == 1
+
+
+def test_video_that_cannot_be_seen(tmp_path):
+    soundfile.write(tmp_path / "x.wav", tone(440), 16_000)
+    assert "only sound" in refused(load_video, tmp_path / "x.wav")
+    write_video(tmp_path / "x.avi", [10 * index for index in range(20)])
+    content = (tmp_path / "x.avi").read_bytes()
+    (tmp_path / "cut.avi").write_bytes(content[: (content.index(b"movi") + len(content)) // 2])
+    assert 1 <= len(load_video(tmp_path / "cut.avi")) <= 4  # what is there is seen
+    write_video(tmp_path / "x.mp4", [10 * index for index in range(20)])
+    (tmp_path / "cut.mp4").write_bytes((tmp_path / "x.mp4").read_bytes()[:600])
+    refused(load_video, tmp_path / "cut.mp4")

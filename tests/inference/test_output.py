@@ -1,0 +1,50 @@
+"""Writing: wrong places are refused before the work, existing files survive a failure."""
+
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+import soundfile
+
+from inference.output import check_audio_path, write_audio, write_text
+from models.errors import UserError
+
+
+def test_formats(tmp_path):
+    wave = np.sin(np.arange(16_000) / 9).astype(np.float32) * 1.5  # beyond 1: clipped, not wrapped
+    for name in ("a.wav", "b.flac", "c.OGG"):
+        write_audio(tmp_path / name, wave, 16_000)
+        samples, rate = soundfile.read(tmp_path / name)
+        assert rate == 16_000
+        assert abs(len(samples) - 16_000) < 600
+        assert np.corrcoef(samples[:15_000], wave[:15_000].clip(-1, 1))[0, 1] > 0.95
+    assert soundfile.info(tmp_path / "a.wav").subtype == "PCM_16"
+    assert sorted(os.listdir(tmp_path)) == ["a.wav", "b.flac", "c.OGG"]
+
+
+def test_refused_paths(tmp_path):
+    (tmp_path / "d.wav").mkdir()
+    (tmp_path / "file").write_text("")
+    places = [tmp_path / "x.mp4", tmp_path / "x", tmp_path / "d.wav", tmp_path / "none" / "x.wav"]
+    places += [tmp_path / "file" / "x.wav", Path("/proc/x.wav"), tmp_path / f"{'x' * 300}.wav", ""]
+    for path in places:
+        with pytest.raises(UserError):
+            check_audio_path(path)
+
+
+def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypatch):
+    path = tmp_path / "x.wav"
+    path.write_bytes(b"old")
+
+    def full_disk(target, *rest, **options):
+        Path(target).write_bytes(b"half")
+        raise OSError(28, "No space left on device")
+
+    monkeypatch.setattr(soundfile, "write", full_disk)
+    with pytest.raises(UserError, match="No space"):
+        write_audio(path, np.zeros(9), 16_000)
+    assert path.read_bytes() == b"old"
+    assert os.listdir(tmp_path) == ["x.wav"]
+    write_text(tmp_path / "x.txt", "μ")
+    assert (tmp_path / "x.txt").read_text(encoding="utf-8") == "μ"
