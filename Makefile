@@ -1,0 +1,49 @@
+# make demo    a fresh clone: installs, then shows the whole loop on real files
+# make test    style and the whole suite, in an environment of its own
+# make train-nano  the whole chain from nothing, in minutes
+
+PYTHON ?= python3
+.DEFAULT_GOAL := help
+.PHONY: help demo test lint train-nano preview docs-tables clean
+
+help:
+	@sed -n 's/^# make/make/p' Makefile
+
+# An environment is made again when its requirements change; the stamp is written last, so an
+# installation that was interrupted is repeated.
+define install
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || \
+		{ echo "error: Python 3.11 or newer is needed: make PYTHON=python3.12 $(MAKECMDGOALS)" >&2; exit 2; }
+	@echo "installing $(1) into $(2) (once; torch is large)"
+	@$(PYTHON) -m venv $(2)
+	@$(2)/bin/python -m pip install --quiet --disable-pip-version-check -r $(1)
+	@touch $@
+endef
+
+.venv/ready: requirements.txt
+	$(call install,requirements.txt,.venv)
+
+.venv-dev/ready: requirements.txt requirements-dev.txt
+	$(call install,requirements-dev.txt,.venv-dev)
+
+demo: .venv/ready
+	@.venv/bin/python examples/demo.py
+
+test: .venv-dev/ready lint
+	.venv-dev/bin/python -m pytest -q
+
+lint: .venv-dev/ready
+	.venv-dev/bin/ruff check .
+
+train-nano: .venv-dev/ready
+	.venv-dev/bin/python train.py all --preset nano
+
+preview: .venv-dev/ready
+	@mkdir -p build
+	.venv-dev/bin/python -m data.preview --out build/preview.png
+
+docs-tables: .venv-dev/ready
+	.venv-dev/bin/python evaluate.py tables
+
+clean:
+	rm -rf .venv .venv-dev build/demo .pytest_cache .ruff_cache
