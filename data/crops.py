@@ -32,7 +32,8 @@ class CropReader:
         rng = np.random.default_rng((self.seed, step))
         picks = rng.integers(self.count, size=size)
         places = rng.random(size)
-        rows = [self.crop(int(picks[i]), places[i]) for i in range(size * rank // world, size * (rank + 1) // world)]
+        mine = range(size * rank // world, size * (rank + 1) // world)
+        rows = [self.crop(int(picks[i]), places[i]) for i in mine]
         return np.stack(rows)
 
     def crop(self, index: int, place: float) -> np.ndarray:
