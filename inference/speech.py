@@ -79,8 +79,13 @@ class Speaker:
         return list(self.frontend.config.voices)
 
     def speak(
-        self, text: str, voice: str | None = None, speed: float = 1.0, vocoder: str = "neural",
-        temperature: float = TEMPERATURE, seed: int = 0,
+        self,
+        text: str,
+        voice: str | None = None,
+        speed: float = 1.0,
+        vocoder: str = "neural",
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
     ) -> tuple[np.ndarray, int]:
         """Say `text`: float32 samples in [-1, 1] and their rate in Hz.
 
@@ -91,8 +96,13 @@ class Speaker:
         return np.concatenate(chunks), SAMPLE_RATE
 
     def speak_stream(
-        self, text: str, voice: str | None = None, speed: float = 1.0, vocoder: str = "neural",
-        temperature: float = TEMPERATURE, seed: int = 0,
+        self,
+        text: str,
+        voice: str | None = None,
+        speed: float = 1.0,
+        vocoder: str = "neural",
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
     ) -> Iterator[np.ndarray]:
         """The same, one sentence at a time; the chunks joined equal `speak`."""
         if vocoder not in VOCODERS:
@@ -107,8 +117,13 @@ class Speaker:
 
     @torch.inference_mode()
     def say(
-        self, sentence: str, voice: str, speed: float = 1.0, vocoder: str = "neural",
-        temperature: float = TEMPERATURE, seed: int = 0,
+        self,
+        sentence: str,
+        voice: str,
+        speed: float = 1.0,
+        vocoder: str = "neural",
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
     ) -> np.ndarray:
         """One sentence, in one breath: float32 samples."""
         mel = self.mel(sentence, voice, speed, temperature, seed)
@@ -120,7 +135,11 @@ class Speaker:
 
     @torch.inference_mode()
     def mel(
-        self, sentence: str, voice: str, speed: float = 1.0, temperature: float = TEMPERATURE,
+        self,
+        sentence: str,
+        voice: str,
+        speed: float = 1.0,
+        temperature: float = TEMPERATURE,
         seed: int = 0,
     ) -> Tensor:
         """One sentence as a log-mel (1, 128, T)."""

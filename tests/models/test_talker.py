@@ -1,0 +1,137 @@
+"""The Talker: cached equals uncached, batched equals single, and the phones matter."""
+
+import pytest
+import torch
+import torch.nn.functional as F
+
+from models.errors import UserError
+from models.talker import Talker, TalkerConfig, align, draw
+
+SMALL = TalkerConfig(
+    hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
+    intermediate_size=64, encoder_size=32, encoder_layers=1, depth_size=32, codebook_size=64,
+    codebook_dim=8,
+)
+
+
+def make() -> Talker:
+    torch.manual_seed(0)
+    talker = Talker(SMALL).eval()
+    for p in talker.parameters():  # far from the near-silent start, so that a difference shows
+        if p.dim() > 1:
+            p.data.mul_(4)
+    talker.set_codebooks(torch.randn(4, 64, 8))
+    return talker
+
+
+def sentence(count: int, seed: int = 0) -> tuple[torch.Tensor, ...]:
+    """phones, starts, seconds, voice of one sentence, (1, count) each."""
+    generator = torch.Generator().manual_seed(seed)
+    phones = torch.randint(1, 58, (1, count), generator=generator)
+    starts = torch.randint(0, 2, (1, count), generator=generator)
+    seconds = 0.03 + 0.1 * torch.rand(1, count, generator=generator)
+    return phones, starts, seconds, torch.tensor([seed % 3])
+
+
+def pad_together(*rows: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
+    columns = list(zip(*rows, strict=True))
+    pad = torch.nn.utils.rnn.pad_sequence
+    padded = [pad([x[0] for x in column], batch_first=True) for column in columns[:3]]
+    return [*padded, torch.cat(columns[3])]
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.7])
+def test_cached_equals_uncached(temperature):
+    talker, said = make(), sentence(12)
+    cached, _ = talker.generate(*said, temperature, seed=1)
+    plain, _ = talker.generate(*said, temperature, seed=1, use_cache=False)
+    assert torch.equal(cached, plain)
+
+
+def test_batch_equals_single():
+    talker = make()
+    rows = [sentence(9, 1), sentence(15, 2)]
+    codes, frames = talker.generate(*pad_together(*rows), temperature=0.7)
+    for b, row in enumerate(rows):
+        alone, count = talker.generate(*row, temperature=0.7)
+        assert frames[b] == count[0]
+        assert torch.equal(codes[b, : frames[b]], alone[0])
+
+
+def test_generation_is_the_trained_function():
+    """The greedy codes are the best codes of the teacher-forced pass over themselves."""
+    talker, said = make(), sentence(12)
+    phones, starts, seconds, voice = said
+    codes, _ = talker.generate(*said, temperature=0.0)
+    logits = talker(phones, starts, voice, align(seconds, 0.04), codes)
+    best = torch.stack([scores.argmax(-1) for scores in logits], -1)
+    assert torch.equal(best, codes)
+
+
+def test_a_frame_does_not_see_its_own_code():
+    talker, (phones, starts, seconds, voice) = make(), sentence(12)
+    where = align(seconds, 0.04)
+    T = int(where.frames[0])
+    codes = torch.randint(64, (1, T, 4))
+    changed = codes.clone()
+    changed[:, 5] = (changed[:, 5] + 1) % 64
+    a = talker(phones, starts, voice, where, codes)[0]
+    b = talker(phones, starts, voice, where, changed)[0]
+    assert torch.equal(a[:, :6], b[:, :6]) and not torch.equal(a[:, 6], b[:, 6])
+
+
+def test_alignment_covers_every_frame():
+    seconds = torch.tensor([[0.10, 0.03, 0.055, 0.2, 0.0]])
+    where = align(seconds, 0.04)
+    assert where.frames.tolist() == [10]  # 0.385 s
+    torch.testing.assert_close(where.share.sum(-1), torch.ones(1, 10))
+    assert where.share[0, 2].tolist() == pytest.approx([0.5, 0.5, 0, 0, 0], abs=1e-5)
+    assert where.share[..., 4].sum() == 0  # padding says nothing
+
+
+def test_length_is_what_the_durations_say():
+    talker, (phones, starts, seconds, voice) = make(), sentence(20)
+    _, frames = talker.generate(phones, starts, seconds, voice)
+    assert abs(float(frames[0]) * 0.04 - float(seconds.sum())) <= 0.021
+
+
+def test_learns_from_the_phones():
+    """After a little training the right phones are much better than shuffled ones."""
+    torch.manual_seed(0)
+    talker = Talker(SMALL)
+    talker.set_codebooks(torch.randn(4, 64, 8))
+    generator = torch.Generator().manual_seed(1)
+    table = torch.randint(64, (58, 4), generator=generator)  # what each phone sounds like
+    optimizer = torch.optim.AdamW(talker.parameters(), 1e-2)
+
+    def loss(shuffle: bool, seed: int) -> torch.Tensor:
+        draw_from = torch.Generator().manual_seed(seed)
+        phones = torch.randint(1, 58, (8, 10), generator=draw_from)
+        where = align(torch.full((8, 10), 0.08), 0.04)
+        codes = table[phones.repeat_interleave(2, 1)]  # (8, 20, 4)
+        given = phones[:, torch.randperm(10, generator=draw_from)] if shuffle else phones
+        zeros = torch.zeros(8, dtype=torch.long)
+        logits = talker(given, torch.zeros_like(given), zeros, where, codes)
+        return F.cross_entropy(logits[0].flatten(0, 1), codes[..., 0].flatten())
+
+    for step in range(80):
+        optimizer.zero_grad()
+        loss(False, step).backward()
+        optimizer.step()
+    with torch.no_grad():
+        assert loss(True, 999) > loss(False, 999) + 1.0
+
+
+def test_noise_is_each_rows_own():
+    logits = torch.randn(1, 50)
+    noises = [torch.Generator().manual_seed(5) for _ in range(3)]
+    assert len(set(draw(logits.repeat(3, 1), 1.0, noises).tolist())) == 1
+
+
+def test_without_codebooks_it_refuses():
+    with pytest.raises(UserError, match="set_codebooks"):
+        Talker(SMALL).generate(*sentence(4))
+
+
+def test_parameter_budget():
+    assert sum(p.numel() for p in Talker(TalkerConfig()).parameters()) <= 3_000_000
