@@ -13,8 +13,8 @@ import numpy as np
 import torch
 
 from data import sentences
-from data.conversation import user_sentences
 from data.augment import add_noise, coloured_noise, disturb, pad, set_peak
+from data.conversation import user_sentences
 from data.samples import samples
 from data.scenes import SEEDS, MakeScene
 from data.shards import generate
@@ -102,7 +102,8 @@ class HearingMaker:
             if len(wave) <= (MAX_SECONDS - 0.6) * SAMPLE_RATE:
                 return wave, said, voice
 
-    def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
+    def wave(self, index: int) -> tuple[dict, np.ndarray]:
+        """The record and what is heard, float32 (samples,) at 16 kHz."""
         rng = random.Random(f"hearing-{self.seed}-{self.split}-{index}")
         noise_rng = np.random.default_rng([self.seed, index])
         wave, said, voice = self._clean(rng)
@@ -116,8 +117,16 @@ class HearingMaker:
             wave, snr = disturb(wave, babble(self.seed), noise_rng)
         else:
             wave = set_peak(wave, 0.7)
-        record = said | {"voice": voice.label, "corpus": "synthetic",
-                  "seconds": round(len(wave) / SAMPLE_RATE, 3), "noise_db": snr}
+        record = said | {
+            "voice": voice.label,
+            "corpus": "synthetic",
+            "seconds": round(len(wave) / SAMPLE_RATE, 3),
+            "noise_db": snr,
+        }
+        return record, wave
+
+    def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
+        record, wave = self.wave(index)
         return record, {"mel": mel_of(wave)}
 
 

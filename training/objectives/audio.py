@@ -17,6 +17,7 @@ from torch.nn import functional as F
 
 from data.hearing import build_hearing
 from data.shards import ShardReader
+from data.words import edit_distance
 from models.audio import AudioConfig, AudioEncoder, audio_tokens
 from training.media import mask_mel, padded_mels
 from training.objective import Loss, Paths, slice_bounds, to_device
@@ -40,16 +41,6 @@ def ctc_text(labels: list[int]) -> str:
     """Best path -> letters: merge repeats, drop blanks."""
     kept = [b for a, b in zip([0, *labels], labels, strict=False) if b and a != b]
     return "".join(LETTERS[label - 1] for label in kept)
-
-
-def edit_distance(a: list, b: list) -> int:
-    """Insertions, deletions and substitutions from a to b (Levenshtein)."""
-    row = list(range(len(b) + 1))
-    for i, x in enumerate(a, 1):
-        above, row[0] = row[0], i
-        for j, y in enumerate(b, 1):
-            above, row[j] = row[j], min(row[j] + 1, row[j - 1] + 1, above + (x != y))
-    return row[-1]
 
 
 class AudioTask(nn.Module):

@@ -1,0 +1,75 @@
+"""docs/results.json: sections of figures, each with n, seed and interval.
+
+A section measured anew replaces only its own; the file is always whole.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from evaluation.intervals import bootstrap, wilson
+from models.errors import UserError
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One number: what was measured on n items, and its 95 % interval where there is one."""
+
+    value: float
+    low: float | None
+    high: float | None
+    n: int
+    seed: int
+    unit: str  # rate (0..1) | ratio | bits/byte | codes
+
+
+def rate(right: list[bool], seed: int) -> Figure:
+    """Share of independent successes."""
+    low, high = wilson(sum(right), len(right))
+    return Figure(sum(right) / len(right), low, high, len(right), seed, "rate")
+
+
+def error_rate(pairs: list[tuple[int, int]], seed: int) -> Figure:
+    """Word or letter error rate from (errors, words) of each utterance."""
+    errors, counts = [e for e, _ in pairs], [c for _, c in pairs]
+    low, high = bootstrap(errors, counts, seed)
+    return Figure(sum(errors) / sum(counts), low, high, len(pairs), seed, "rate")
+
+
+def mean(values: list[float], seed: int, unit: str = "ratio") -> Figure:
+    """Mean over items."""
+    low, high = bootstrap(values, [1.0] * len(values), seed)
+    return Figure(sum(values) / len(values), low, high, len(values), seed, unit)
+
+
+def read_results(path: Path) -> dict[str, Any]:
+    """All sections; none when nothing has been measured yet."""
+    if not path.exists():
+        return {}
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"cannot read {path}: {error}") from None
+
+
+def save_section(
+    path: Path, section: str, about: dict[str, Any], figures: dict[str, Figure]
+) -> None:
+    """Replace one section of the file."""
+    results = read_results(path)
+    rounded = {name: _rounded(asdict(figure)) for name, figure in figures.items()}
+    results[section] = {"about": about, "figures": rounded}
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(path.name + ".tmp")
+    temporary.write_text(
+        json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
+    )
+    os.replace(temporary, path)
+
+
+def _rounded(figure: dict[str, Any]) -> dict[str, Any]:
+    return {k: round(v, 5) if isinstance(v, float) else v for k, v in figure.items()}
