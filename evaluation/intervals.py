@@ -1,4 +1,4 @@
-"""95 % intervals: Wilson's for rates, bootstrap over items for ratios. It draws with a fixed seed."""
+"""95 % intervals: Wilson's for rates, bootstrap over items for ratios; drawn with a fixed seed."""
 
 from __future__ import annotations
 

@@ -1,0 +1,99 @@
+"""Talking in text: held-out conversations, and bits per byte of held-out text.
+
+Wordings of the test split never occur in training. Every answer of a conversation is checked, and
+the model goes on from its own answers. Control: the answer to another conversation's question.
+"""
+
+from __future__ import annotations
+
+import math
+import random
+from pathlib import Path
+
+import torch
+from torch.nn import functional as F
+
+from data.conversation import sample_conversation, score_turn
+from data.corpus import load_tokens
+from evaluation.asking import Asker, another
+from evaluation.results import Figure, rate
+from evaluation.setting import SEED, Measured, Setting
+from evaluation.vision import by_kind
+from inference.generation import thinker_of
+from inference.omni import Omni
+
+CONVERSATIONS = 800
+WINDOW = 256  # tokens read at once: what the Thinker is trained on
+
+
+def measure(setting: Setting) -> Measured:
+    """Figures of the Thinker alone and of the omni-model, on the same questions."""
+    figures: Measured = {}
+    for name, folder in (("thinker", setting.thinker_dir), ("omni", setting.ckpt_dir)):
+        asker = Asker(Omni.from_pretrained(folder))
+        figures |= converse(asker, setting.count(CONVERSATIONS), name)
+        figures[f"{name}/bits_per_byte"] = bits_per_byte(asker.omni, setting.data_dir / "corpus")
+    return figures
+
+
+def converse(asker: Asker, count: int, name: str) -> Measured:
+    """Every answer of `count` conversations, by kind, and first and later answers apart."""
+    rng = random.Random(f"evaluation-{SEED}")
+    chats = [sample_conversation(rng, "test") for _ in range(count)]
+    asked = [[m["content"] for m in c["messages"] if m["role"] == "user"] for c in chats]
+    said = answer_all(asker, chats, asked, name)
+    kinds = [check["kind"] for chat in chats for check in chat["checks"]]
+    right = [
+        [score_turn(reply, check) for reply, check in zip(replies, chat["checks"], strict=True)]
+        for replies, chat in zip(said, chats, strict=True)
+    ]
+    figures = by_kind(name, kinds, [r for row in right for r in row])
+    figures[f"{name}/first"] = rate([row[0] for row in right], SEED)
+    later = [r for row in right for r in row[1:]]
+    if later:
+        figures[f"{name}/later"] = rate(later, SEED)
+    crossed = zip(another(count), chats, strict=True)
+    wrong = [score_turn(said[i][0], chat["checks"][0]) for i, chat in crossed]
+    figures[f"{name}/shuffled"] = rate(wrong, SEED)
+    return figures
+
+
+def answer_all(
+    asker: Asker, chats: list[dict], asked: list[list[str]], name: str
+) -> list[list[str]]:
+    """The model's answers, turn by turn, each conversation going on from its own."""
+    systems = [
+        next((m["content"] for m in chat["messages"] if m["role"] == "system"), None)
+        for chat in chats
+    ]
+    prompts = [
+        asker.prompt(questions[0], system=system)
+        for questions, system in zip(asked, systems, strict=True)
+    ]
+    said: list[list[str]] = [[] for _ in chats]
+    for turn in range(max(map(len, asked))):
+        going = [i for i, questions in enumerate(asked) if turn < len(questions)]
+        replies = asker.replies([prompts[i] for i in going], f"{name}, turn {turn + 1}")
+        for i, reply, text in zip(going, replies, asker.texts(replies), strict=True):
+            said[i].append(text)
+            if turn + 1 < len(asked[i]):
+                prompts[i] = asker.follow(prompts[i], reply, asked[i][turn + 1])
+    return said
+
+
+@torch.inference_mode()
+def bits_per_byte(omni: Omni, corpus: Path) -> Figure:
+    """Of the held-out token stream, in windows; symbols of the chat cost bits and are no bytes."""
+    thinker = thinker_of(omni.model)
+    stream = load_tokens(corpus, "test").astype("int64")
+    count = (len(stream) - 1) // WINDOW
+    nats, size = 0.0, 0
+    for start in range(0, count, 16):
+        rows = range(start, min(count, start + 16))
+        ids = torch.stack(
+            [torch.from_numpy(stream[r * WINDOW : (r + 1) * WINDOW + 1]) for r in rows]
+        )  # (B, WINDOW + 1)
+        logits = thinker(ids[:, :-1])  # (B, WINDOW, V)
+        nats += float(F.cross_entropy(logits.flatten(0, 1), ids[:, 1:].flatten(), reduction="sum"))
+        size += sum(len(omni.tokenizer.decode(row[1:].tolist()).encode()) for row in ids)
+    return Figure(nats / math.log(2) / size, None, None, size, SEED, "bits/byte")

@@ -1,0 +1,118 @@
+"""Seeing: questions about held-out scenes and clips, beside what blind answers would score.
+
+Held out are scenes of a fresh seed, combinations of object and colour, and wordings. Controls: a
+grey picture, another scene's picture, and each kind's most frequent answer.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import Counter, defaultdict
+
+import torch
+from torch import Tensor
+
+from data.scenes import build_clips, build_scenes
+from data.scoring import score
+from data.shards import ShardReader
+from evaluation.asking import Asker, another
+from evaluation.results import rate
+from evaluation.setting import SEED, Measured, Setting
+from inference.omni import Omni
+from training.lessons import FRAMES
+from training.media import picture
+
+QUESTIONS, CONTROLS = 2000, 500  # scenes asked about, one question each; of them in each control
+FOLLOW_UPS, CLIPS = 500, 300
+BLANK = torch.full((3, 224, 224), 128, dtype=torch.uint8)  # grey
+
+
+def measure(setting: Setting) -> Measured:
+    """Figures by kind of question and by control."""
+    asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
+    scenes, clips = setting.data_dir / "scenes_test", setting.data_dir / "clips_test"
+    build_scenes(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
+    build_clips(clips, CLIPS, SEED, "test", workers=setting.workers)
+    figures = ask_scenes(asker, ShardReader(scenes), setting)
+    figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
+    return figures | ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
+
+
+def by_kind(name: str, kinds: list[str], right: list[bool]) -> Measured:
+    """The rate of all, as `name/all`, and of each kind."""
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for kind, r in zip(kinds, right, strict=True):
+        groups[kind].append(r)
+    figures = {f"{name}/all": rate(right, SEED)}
+    return figures | {f"{name}/{kind}": rate(groups[kind], SEED) for kind in sorted(groups)}
+
+
+def graded(answers: list[str], questions: list[dict]) -> list[bool]:
+    """Which answers are right."""
+    return [score(answer, q) for answer, q in zip(answers, questions, strict=True)]
+
+
+def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
+    """One question a scene, drawn as they come; then the same under controls."""
+    n = min(setting.count(QUESTIONS), len(scenes))
+    rng = random.Random(SEED)
+    questions = [rng.choice(scenes.record(i)["questions"]) for i in range(n)]
+    kinds = [q["kind"] for q in questions]
+
+    def ask(images: list[Tensor], desc: str) -> list[bool]:
+        asked = questions[: len(images)]
+        pairs = zip(asked, images, strict=True)
+        prompts = [asker.prompt(q["question"], [image]) for q, image in pairs]
+        return graded(asker.answers(prompts, desc), asked)
+
+    images = [picture(scenes[i]["image"]) for i in range(n)]
+    figures = by_kind("scene", kinds, ask(images, "scenes"))
+    few = min(CONTROLS, n)
+    figures |= by_kind("blank", kinds[:few], ask([BLANK] * few, "blank pictures"))
+    wrong = [images[i] for i in another(n)[:few]]
+    figures |= by_kind("shuffled", kinds[:few], ask(wrong, "shuffled pictures"))
+    return figures | by_kind("majority", kinds, graded(majority(questions), questions))
+
+
+def majority(questions: list[dict]) -> list[str]:
+    """For each question its kind's most frequent answer here: the best blind guess there is."""
+    counts: dict[str, Counter] = defaultdict(Counter)
+    for q in questions:
+        counts[q["kind"]][q["answer"]] += 1
+    return [counts[q["kind"]].most_common(1)[0][0] for q in questions]
+
+
+def ask_follow_ups(asker: Asker, scenes: ShardReader, count: int) -> Measured:
+    """Two questions about one picture; the second leans on the first and on the model's answer."""
+    pairs = [
+        (i, pair) for i in range(len(scenes)) for pair in scenes.record(i)["follow_ups"][:1]
+    ][:count]
+    first = [asker.prompt(a["question"], [picture(scenes[i]["image"])]) for i, (a, _) in pairs]
+    replies = asker.replies(first, "first questions")
+    second = [
+        asker.follow(prompt, reply, b["question"])
+        for prompt, reply, (_, (_, b)) in zip(first, replies, pairs, strict=True)
+    ]
+    questions = [b for _, (_, b) in pairs]
+    right = graded(asker.answers(second, "follow-ups"), questions)
+    return by_kind("followup", [q["kind"] for q in questions], right)
+
+
+def ask_clips(asker: Asker, clips: ShardReader, count: int) -> Measured:
+    """What changes in four frames; controls: grey frames, and the frames backwards."""
+    rng = random.Random(SEED)
+    n = min(count, len(clips))
+    questions = [rng.choice(clips.record(i)["questions"]) for i in range(n)]
+    kinds = [q["kind"] for q in questions]
+    frames = [[picture(clips[i][f"image{k}"]) for k in range(FRAMES)] for i in range(n)]
+    sources = {
+        "clip": frames,
+        "clip_blank": [[BLANK] * FRAMES] * n,
+        "clip_backwards": [images[::-1] for images in frames],
+    }
+    figures: Measured = {}
+    for name, shown in sources.items():
+        pairs = zip(questions, shown, strict=True)
+        prompts = [asker.prompt(q["question"], images) for q, images in pairs]
+        figures |= by_kind(name, kinds, graded(asker.answers(prompts, name), questions))
+    return figures
