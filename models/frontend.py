@@ -18,12 +18,13 @@ from models.g2p import G2PConfig, GraphemeToPhone
 from models.normalizer import normalise
 from models.phones import PAUSE_ID
 
+VOICES = {"rms": "American man", "slt": "American woman", "awb": "Scottish man"}
 SPEEDS = (0.5, 2.0)  # slowest and fastest speed that can be asked for
 
 
 @dataclass
 class FrontendConfig:
-    voices: list[str] = field(default_factory=lambda: ["rms", "slt", "awb"])
+    voices: dict[str, str] = field(default_factory=lambda: dict(VOICES))  # name: who it is
     g2p: dict = field(default_factory=lambda: asdict(G2PConfig()))
     duration: dict = field(default_factory=lambda: asdict(DurationConfig()))
 
@@ -53,9 +54,9 @@ class Frontend(Pretrained):
     def voice_id(self, voice: str) -> int:
         """The number of a voice; UserError names those there are."""
         if voice not in self.config.voices:
-            known = ", ".join(self.config.voices)
+            known = ", ".join(f"{name} ({who})" for name, who in self.config.voices.items())
             raise UserError(f"unknown voice {voice!r}: choose one of {known}")
-        return self.config.voices.index(voice)
+        return list(self.config.voices).index(voice)
 
     def phones(self, words: list[str]) -> tuple[list[int], list[int]]:
         """Words and pauses -> phone ids and word starts; a pause at both ends."""

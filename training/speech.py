@@ -9,10 +9,16 @@ from __future__ import annotations
 import gzip
 import random
 import re
+from dataclasses import asdict
 from pathlib import Path
 
 from data import sentences
 from data.speaking import build_lexicon, build_speaking
+from models.checkpoint import read_json, write_json
+from models.codec import MelCodec
+from models.frontend import Frontend
+from models.talker import Talker
+from models.vocoder import Vocoder
 from training.objective import Paths
 
 DEV_UTTERANCES = 200
@@ -47,6 +53,22 @@ def prepare_lexicon(config: dict, paths: Paths) -> None:
         rare = dictionary_words(paths.real / "text" / "cmudict.txt.gz")
         words += random.Random(0).sample(rare, min(RARE_WORDS, len(rare)))
     build_lexicon(path, words)
+
+
+def attach_speech(folder: Path, paths: Paths) -> None:
+    """Put the four speaking parts beside the parts of an omni checkpoint in `folder`."""
+    sources = {
+        "codec": (MelCodec, paths.need("codec")),
+        "vocoder": (Vocoder, paths.need("vocoder")),
+        "talker": (Talker, paths.need("talker")),
+        "frontend": (Frontend, paths.need("talker") / "frontend"),
+    }
+    config = read_json(folder / "config.json")
+    for name, (kind, source) in sources.items():
+        part = kind.from_pretrained(source)
+        part.save_pretrained(folder, name)
+        config["parts"][name] = asdict(part.config)
+    write_json(folder / "config.json", config)
 
 
 def dictionary_words(path: Path) -> list[str]:

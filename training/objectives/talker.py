@@ -20,7 +20,7 @@ from data.samples import FOLDER as SAMPLES
 from data.shards import ShardReader
 from models.codec import MelCodec
 from models.duration import DurationConfig
-from models.frontend import Frontend, FrontendConfig
+from models.frontend import VOICES, Frontend, FrontendConfig
 from models.g2p import G2PConfig, can_learn, letters_to_ids
 from models.mel import log_mel
 from models.phones import IDS, PAD_ID
@@ -28,7 +28,6 @@ from models.talker import Talker, TalkerConfig, align
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.speech import prepare_lexicon, prepare_speech
 
-VOICES = ["rms", "slt", "awb"]
 POOL = 16  # batches drawn together and sorted by length, so that little is padding
 WRONG_CODE = 0.10  # share of heard codes replaced by random ones
 DEAF_FRAME = 0.15  # share of frames whose past is not heard at all
@@ -78,7 +77,7 @@ class Utterances:
                 "phones": torch.tensor([IDS[phone] for phone, *_ in item["phones"]]),
                 "starts": torch.tensor(starts).long(),
                 "seconds": torch.tensor([end - start for _, start, end, *_ in item["phones"]]),
-                "voice": torch.tensor(VOICES.index(item["voice"])),
+                "voice": torch.tensor(list(VOICES).index(item["voice"])),
                 "codes": codes.to(torch.int16),
             }
         return self.kept[n]
@@ -235,7 +234,7 @@ def frontend_config(sizes: dict) -> FrontendConfig:
         intermediate_size=sizes["intermediate_size"],
     )
     duration = DurationConfig(hidden_size=sizes["duration_size"], num_voices=len(VOICES))
-    return FrontendConfig(voices=list(VOICES), g2p=vars(g2p), duration=vars(duration))
+    return FrontendConfig(voices=dict(VOICES), g2p=vars(g2p), duration=vars(duration))
 
 
 def first_codes(model: TalkerTask, batch: dict) -> dict[str, float]:
