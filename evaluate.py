@@ -1,0 +1,97 @@
+#!/usr/bin/env python3
+"""Measure every quality figure we claim: `python evaluate.py all`.
+
+Figures go to docs/results.json with n, seed and 95 % interval; the tables of the documents are
+made from it (`python evaluate.py tables`, `--check` only compares).
+"""
+
+from __future__ import annotations
+
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+
+import argparse
+import importlib
+import sys
+import time
+from pathlib import Path
+
+from evaluation.results import read_results, save_section
+from evaluation.setting import Setting
+from evaluation.tables import stale, write
+from models.errors import UserError
+
+ROOT = Path(__file__).resolve().parent
+SECTIONS = ("text", "vision", "audio", "joint", "speech")
+
+
+def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    add = parser.add_argument
+    add("section", choices=(*SECTIONS, "all", "tables"), help="what to measure")
+    add("--ckpt_dir", type=Path, default=ROOT / "checkpoints" / "omni_sft_tiny")
+    add("--thinker_dir", type=Path, default=ROOT / "checkpoints" / "thinker_tiny")
+    add("--data_dir", type=Path, default=ROOT / "build" / "data" / "tiny")
+    add("--real_dir", type=Path, help="real data (../shared/data when it exists)")
+    add("--limit", type=int, help="at most so many items of each set: quicker, wider intervals")
+    add("--out", type=Path, default=ROOT / "docs" / "results.json")
+    add("--check", action="store_true", help="with tables: exit 1 if a table is out of date")
+    return parser.parse_args(arguments)
+
+
+def find_setting(args: argparse.Namespace) -> Setting:
+    """What to examine; refuses folders that are not there."""
+    if args.limit is not None and args.limit < 2:
+        raise UserError(f"--limit must be at least 2, not {args.limit}")
+    real = args.real_dir or ROOT.parent / "shared" / "data"
+    if args.real_dir and not real.is_dir():
+        raise UserError(f"--real_dir {real}: no such folder")
+    return Setting(
+        args.ckpt_dir, args.thinker_dir, args.data_dir, real if real.is_dir() else None, args.limit
+    )
+
+
+def measure(section: str, setting: Setting, out: Path) -> None:
+    """One section, into the file."""
+    needed = [setting.ckpt_dir] + ([setting.thinker_dir] if section == "text" else [])
+    for folder in needed:
+        if not folder.is_dir():
+            raise UserError(f"no checkpoint at {folder}: train it, or name one by --ckpt_dir")
+    start = time.monotonic()
+    figures = importlib.import_module(f"evaluation.{section}").measure(setting)
+    save_section(out, section, setting.about(*needed), figures)
+    print(f"{section}: {len(figures)} figures in {time.monotonic() - start:.0f} s -> {out}")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Returns the exit status."""
+    args = parse_arguments(arguments)
+    if args.check and args.section != "tables":
+        raise UserError("--check goes with tables")
+    if args.section != "tables":
+        setting = find_setting(args)
+        for section in SECTIONS if args.section == "all" else (args.section,):
+            measure(section, setting, args.out)
+    results = read_results(args.out)
+    if args.check:
+        old = stale(ROOT, results)
+        for path in old:
+            print(f"{path}: its tables differ from {args.out}; run `python evaluate.py tables`")
+        return 1 if old else 0
+    if args.out.resolve() != (ROOT / "docs" / "results.json").resolve() and (
+        args.section != "tables"
+    ):
+        return 0  # figures measured into another file are not those of the documents
+    for path in write(ROOT, results):
+        print(f"tables renewed: {path}")
+    return 0
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)

@@ -1,0 +1,240 @@
+"""docs/results.json -> the tables between `<!-- results:NAME -->` and `<!-- /results -->`.
+
+No figure in the documents is typed by hand: `write` renews the tables of every document, `stale`
+tells which would change. A figure that has not been measured is shown as "not measured".
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from models.errors import UserError
+
+BLOCK = re.compile(r"(<!-- results:([\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
+MISSING = "not measured"
+Results = dict[str, Any]
+
+
+def show(results: Results, section: str, name: str) -> str:
+    """A figure as text: `87.3 % (85.9–88.6, n = 2000)`."""
+    figure = results.get(section, {}).get("figures", {}).get(name)
+    if figure is None:
+        return MISSING
+    scale, digits, unit = {
+        "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
+    }[figure["unit"]]
+    text = f"{figure['value'] * scale:.{digits}f}{unit}"
+    if figure["low"] is None:
+        return text
+    low, high = (f"{figure[end] * scale:.{digits}f}" for end in ("low", "high"))
+    return f"{text} ({low}–{high}, n = {figure['n']})"
+
+
+def table(head: list[str], rows: list[list[str]]) -> str:
+    """Markdown."""
+    lines = [head, ["---"] * len(head), *rows]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def names_under(results: Results, section: str, prefix: str) -> list[str]:
+    """Last parts of the figures `prefix/NAME`, `all` first."""
+    figures = results.get(section, {}).get("figures", {})
+    found = [n.removeprefix(prefix) for n in figures if n.startswith(prefix)]
+    return sorted((n for n in found if "/" not in n), key=lambda n: (n != "all", n))
+
+
+def summary(results: Results) -> str:
+    """The one for the README."""
+    rows = [
+        ("Questions about held-out pictures, right", "vision", "scene/all", "blank/all",
+         "grey picture"),
+        ("What changes in held-out clips, right", "vision", "clip/all", "clip_blank/all",
+         "grey frames"),
+        ("Spoken questions about pictures, right", "joint", "picture/spoken", "picture/blank",
+         "grey picture"),
+        ("Unseen sentences in unseen voices, word error rate", "audio", "quiet/kind/sentence",
+         "quiet/shuffled", "another clip"),
+        ("Conversation in unseen wordings, right", "text", "omni/all", "omni/shuffled",
+         "another question"),
+        ("Spoken answers, word error rate by pocketsphinx", "speech", "talker/wer",
+         "talker_shuffled/wer", "another sentence"),
+    ]
+    return table(
+        ["measured on held-out data", "μOmni", "control"],
+        [
+            [what, show(results, section, name), f"{show(results, section, control)}, {which}"]
+            for what, section, name, control, which in rows
+        ],
+    )
+
+
+def vision(results: Results) -> str:
+    """Scenes by kind of question with their controls."""
+    columns = ("scene", "blank", "shuffled", "majority")
+    kinds = names_under(results, "vision", "scene/") or ["all"]
+    return table(
+        ["question", "right", "grey picture", "another picture", "most frequent answer"],
+        [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
+    )
+
+
+def turns(results: Results) -> str:
+    """Second questions about a picture."""
+    kinds = names_under(results, "vision", "followup/") or ["all"]
+    return table(
+        ["second question", "right"],
+        [[k, show(results, "vision", f"followup/{k}")] for k in kinds],
+    )
+
+
+def clips(results: Results) -> str:
+    """Clips by kind of question with their controls."""
+    columns = ("clip", "clip_blank", "clip_backwards")
+    kinds = names_under(results, "vision", "clip/") or ["all"]
+    return table(
+        ["question", "right", "grey frames", "frames backwards"],
+        [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
+    )
+
+
+def audio(results: Results) -> str:
+    """Transcripts of every set."""
+    rows = []
+    for name, what in (
+        ("quiet", "unseen voices, quiet"), ("noisy", "unseen voices, noise at 10 dB"),
+        ("recorded", "recorded people, unseen speakers"),
+    ):
+        keys = ("wer", "cer", "shuffled", "pocketsphinx")
+        if name != "quiet":
+            keys = keys[:3]
+        cells = [show(results, "audio", f"{name}/{key}") for key in keys]
+        rows.append([what, *cells, *[""] * (4 - len(cells))])
+    head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
+    return table([*head, "pocketsphinx, word error rate"], rows)
+
+
+def voices(results: Results) -> str:
+    """Transcripts of each set by voice and by kind of text."""
+    rows = []
+    for name in ("quiet", "noisy", "recorded"):
+        for group in ("voice", "kind"):
+            prefix = f"{name}/{group}/"
+            for key in names_under(results, "audio", prefix):
+                rows.append([name, f"{group} {key}", show(results, "audio", prefix + key)])
+    return table(["set", "part", "word error rate"], rows or [[MISSING] * 3])
+
+
+def joint(results: Results) -> str:
+    """Spoken questions beside typed ones."""
+    rows = [
+        ("conversation, one turn", "talk", "shuffled"), ("about a picture", "picture", "blank"),
+    ]
+    return table(
+        ["question", "spoken", "typed", "control"],
+        [
+            [what, *(show(results, "joint", f"{k}/{way}") for way in ("spoken", "typed", control))]
+            for what, k, control in rows
+        ],
+    )
+
+
+def text(results: Results) -> str:
+    """Conversation, the Thinker alone and the omni-model."""
+    names = ("first", "later", "shuffled", "bits_per_byte")
+    said = {
+        "first": "**first answers**", "later": "**later answers of a chat**",
+        "shuffled": "control: another question's answer", "bits_per_byte": "bits per byte of text",
+    }
+    found = names_under(results, "text", "omni/") or ["all"]
+    kinds = [k for k in found if k not in names]
+    return table(
+        ["right answers", "thinker_tiny", "omni_sft_tiny"],
+        [
+            [said.get(k, k), *(show(results, "text", f"{who}/{k}") for who in ("thinker", "omni"))]
+            for k in [*kinds, *names]
+        ],
+    )
+
+
+def speech(results: Results) -> str:
+    """From the teacher to the Talker."""
+    rows = [
+        ("teacher (flite)", "teacher"), ("mel → Griffin-Lim", "griffinlim"),
+        ("mel → vocoder", "vocoder"), ("codec → Griffin-Lim", "codec_griffinlim"),
+        ("codec → vocoder", "codec_vocoder"), ("**Talker → vocoder**", "talker"),
+        ("control: Talker, another sentence", "talker_shuffled"),
+        ("control: Talker, backwards", "talker_reversed"),
+    ]
+    figures = results.get("speech", {}).get("figures", {})
+
+    def cell(name: str) -> str:
+        return "" if figures and name not in figures else show(results, "speech", name)
+
+    return table(
+        ["speech", "judged word error rate", "right sentence of the set chosen", "STOI"],
+        [[what, *(cell(f"{name}/{key}") for key in ("wer", "closed", "stoi"))]
+         for what, name in rows],
+    )
+
+
+def speaking(results: Results) -> str:
+    """The codec's codebooks, speed and length."""
+    books = names_of(results, "speech", "codebook_")
+    rows = [[f"perplexity of codebook {b}", show(results, "speech", f"codebook_{b}/perplexity")]
+            for b in books]
+    rows.append(["speech per computing time", show(results, "speech", "talker/times_real_time")])
+    rows.append(["length beside the teacher's", show(results, "speech", "talker/duration_ratio")])
+    return table(["Talker and codec", "measured"], rows)
+
+
+def names_of(results: Results, section: str, prefix: str) -> list[str]:
+    """What stands between a prefix and the next slash."""
+    figures = results.get(section, {}).get("figures", {})
+    return sorted(n.removeprefix(prefix).split("/")[0] for n in figures if n.startswith(prefix))
+
+
+TABLES: dict[str, Callable[[Results], str]] = {
+    "summary": summary, "vision": vision, "turns": turns, "clips": clips, "audio": audio,
+    "voices": voices, "joint": joint, "text": text, "speech": speech, "speaking": speaking,
+}  # fmt: skip
+
+
+def renewed(document: str, results: Results, where: str) -> str:
+    """The document with its tables made anew."""
+
+    def fill(match: re.Match) -> str:
+        if match[2] not in TABLES:
+            raise UserError(
+                f"{where}: there is no table results:{match[2]}; there are {', '.join(TABLES)}"
+            )
+        return match[1] + TABLES[match[2]](results) + match[3]
+
+    return BLOCK.sub(fill, document)
+
+
+def documents(root: Path) -> list[Path]:
+    """Every document that may hold tables."""
+    found = [root / "README.md", *sorted((root / "docs").rglob("*.md"))]
+    found += sorted((root / "checkpoints").glob("*/README.md"))
+    return [path for path in found if path.is_file()]
+
+
+def stale(root: Path, results: Results) -> list[Path]:
+    """Documents whose tables differ from the results."""
+    texts = {path: path.read_text(encoding="utf-8") for path in documents(root)}
+    return [path for path, text in texts.items() if renewed(text, results, str(path)) != text]
+
+
+def write(root: Path, results: Results) -> list[Path]:
+    """Renew the tables in place; returns the documents that changed."""
+    changed = stale(root, results)
+    for path in changed:
+        text = renewed(path.read_text(encoding="utf-8"), results, str(path))
+        temporary = path.with_name(path.name + ".tmp")
+        temporary.write_text(text, encoding="utf-8")
+        os.replace(temporary, path)
+    return changed
