@@ -1,11 +1,15 @@
-"""The demo of `make demo`: every sense once, through the same command line a user types.
+"""The demo of `make demo`: every sense once, through the command line that a user types.
 
-Prints each command, then what μOmni answers. Ends with exit code 1 if a command fails.
-Uses the network for nothing: the shipped weights and the files of this folder are all it needs.
+Prints each command, then what μOmni answers; exit code 1 if a command fails. It needs the shipped
+weights and the files of this folder, and no network. `--readme` also writes the picture's part of
+it into README.md, so that what the README shows was really said.
 """
 
 from __future__ import annotations
 
+import argparse
+import os
+import re
 import shlex
 import subprocess
 import sys
@@ -14,41 +18,72 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 OUT = Path("build/demo")
+IMAGE = ["--image", "examples/sample_image.png"]
 
-# (what is shown, arguments of infer_chat.py)
-STEPS: list[tuple[str, list[str]]] = [
-    ("It talks", ["--text", "Hello, how are you?"]),
-    ("It looks", ["--image", "examples/sample_image.png", "--text", "What do you see?"]),
-    ("It counts", ["--image", "examples/sample_image.png", "--text", "How many objects are there?"]),
-    ("It listens", ["--audio_in", "examples/sample_audio.wav", "--text", "What did you hear?"]),
+# (what is shown, arguments of infer_chat.py, whether the README shows it)
+STEPS: list[tuple[str, list[str], bool]] = [
+    ("It talks", ["--text", "Hello, how are you?"], False),
+    ("It looks", [*IMAGE, "--text", "What do you see?"], True),
+    ("It counts", [*IMAGE, "--text", "How many objects are there?"], True),
+    ("It listens", ["--audio_in", "examples/sample_audio.wav", "--text", "What did you hear?"], True),
     (
         "It is asked aloud about a picture, and answers aloud",
-        ["--audio_in", "examples/question.wav", "--image", "examples/sample_image.png",
-         "--audio_out", str(OUT / "answer.wav")],
+        ["--audio_in", "examples/question.wav", *IMAGE, "--audio_out", str(OUT / "answer.wav")],
+        False,
     ),
-    ("It watches", ["--video", "examples/sample_video.mp4", "--text", "What happens?"]),
-    ("It reads aloud", ["--say", "Hello world", "--audio_out", str(OUT / "hello.wav")]),
+    ("It watches", ["--video", "examples/sample_video.mp4", "--text", "What happens?"], False),
+    ("It reads aloud", ["--say", "Hello world", "--audio_out", str(OUT / "hello.wav")], False),
 ]
+BLOCK = re.compile(r"(<!-- demo: .*? -->\n).*?(<!-- /demo -->)", re.DOTALL)
 
 
-def run(title: str, arguments: list[str]) -> int:
-    """Show one command and its output; returns its exit code."""
+def run(title: str, arguments: list[str]) -> str | None:
+    """Show one command and its output; returns the answer, None when the command failed."""
     print(f"\n{title}:\n$ python infer_chat.py {shlex.join(arguments)}", flush=True)
     started = time.monotonic()
-    code = subprocess.run([sys.executable, "infer_chat.py", *arguments], cwd=ROOT).returncode
-    print(f"({time.monotonic() - started:.1f} s)" if code == 0 else f"failed: exit code {code}")
-    return code
+    done = subprocess.run(
+        [sys.executable, "infer_chat.py", *arguments], cwd=ROOT, stdout=subprocess.PIPE,
+        encoding="utf-8", env=os.environ | {"PYTHONIOENCODING": "utf-8"},
+    )
+    print(done.stdout, end="")
+    seconds = time.monotonic() - started
+    print(f"({seconds:.1f} s)" if done.returncode == 0 else f"failed: exit code {done.returncode}")
+    return done.stdout.strip() if done.returncode == 0 else None
+
+
+def write_readme(said: list[tuple[list[str], str]]) -> None:
+    """Put commands and answers between the README's demo marks."""
+    path = ROOT / "README.md"
+    lines = [f"$ python infer_chat.py {shlex.join(args)}\n{answer}" for args, answer in said]
+    shown = "```\n" + "\n".join(lines).replace("'", '"') + "\n```\n"
+    text, count = BLOCK.subn(lambda m: m[1] + shown + m[2], path.read_text(encoding="utf-8"))
+    if count != 1:
+        raise SystemExit(f"error: {path} has {count} demo blocks, not one")
+    temporary = path.with_suffix(".tmp")
+    temporary.write_text(text, encoding="utf-8")
+    os.replace(temporary, path)
 
 
 def main() -> int:
     """All steps, even after one that failed."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--readme", action="store_true", help="write the answers into README.md")
+    readme = parser.parse_args().readme
     (ROOT / OUT).mkdir(parents=True, exist_ok=True)
-    failed = [title for title, arguments in STEPS if run(title, arguments)]
+    failed, shown = [], []
+    for title, arguments, show in STEPS:
+        answer = run(title, arguments)
+        if answer is None:
+            failed.append(title)
+        elif show:
+            shown.append((arguments, answer))
     if failed:
         print(f"\n{len(failed)} of {len(STEPS)} failed: {'; '.join(failed)}", file=sys.stderr)
         return 1
-    print(f"\nAll {len(STEPS)} worked. Listen to {OUT}/answer.wav and {OUT}/hello.wav;")
-    print("go on with:  .venv/bin/python infer_chat.py")
+    if readme:
+        write_readme(shown)
+    print(f"\nAll {len(STEPS)} worked. Listen to {OUT}/answer.wav and {OUT}/hello.wav; go on with")
+    print("  .venv/bin/python infer_chat.py")
     return 0
 
 

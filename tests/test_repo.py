@@ -1,0 +1,177 @@
+"""The repository agrees with itself: README, requirements, safety of checkpoints, house rules."""
+
+import ast
+import re
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).resolve().parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+# Distribution names that differ from what is imported.
+DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml"}
+OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation"}
+OURS |= {path.stem for path in ROOT.glob("*.py")}
+FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
+SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
+OPTIONAL = {"pyarrow", "pesq"}  # asked for by name where they are missing
+
+
+def sources(*folders: str) -> list[Path]:
+    """Python files of these folders, or single files."""
+    found = []
+    for folder in folders:
+        path = ROOT / folder
+        found += [path] if path.is_file() else sorted(path.rglob("*.py"))
+    return found
+
+
+def everything() -> list[Path]:
+    """All Python files of ours."""
+    packages = sorted(OURS - {path.stem for path in ROOT.glob("*.py")})
+    return sorted(ROOT.glob("*.py")) + sources(*packages)
+
+
+@cache
+def parsed(path: Path) -> ast.Module:
+    """A file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def third_party(path: Path) -> set[str]:
+    """Top-level modules a file imports that are neither Python's nor ours."""
+    names = set()
+    for node in ast.walk(parsed(path)):
+        if isinstance(node, ast.Import):
+            names |= {alias.name.split(".")[0] for alias in node.names}
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            names.add(node.module.split(".")[0])
+    return names - OURS - set(sys.stdlib_module_names)
+
+
+def required(name: str) -> set[str]:
+    """Distributions of a requirements file and of those it includes."""
+    names: set[str] = set()
+    for line in (ROOT / name).read_text(encoding="utf-8").splitlines():
+        line = line.split("#")[0].strip()
+        if line.startswith("-r "):
+            names |= required(line[3:].strip())
+        elif line:
+            assert re.search(r">=.+,<", line), f"{name}: {line} has no range"
+            names.add(re.split(r"[<>=!~\[]", line)[0].strip().lower())
+    return names
+
+
+def missing(paths: list[Path], requirements: set[str]) -> dict[str, list[str]]:
+    """Modules without a requirement, and who imports them."""
+    found: dict[str, list[str]] = {}
+    for path in paths:
+        for name in third_party(path) - OPTIONAL:
+            if DISTRIBUTION.get(name, name).lower() not in requirements:
+                found.setdefault(name, []).append(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_running_needs_only_requirements():
+    assert not missing(sources("infer_chat.py", "inference", "models", "examples"),
+                       required("requirements.txt"))
+
+
+def test_everything_needs_only_requirements_dev():
+    assert not missing(everything(), required("requirements-dev.txt"))
+
+
+@pytest.mark.parametrize("page", sorted(["README.md", *(f"docs/{p.name}" for p in
+                                        (ROOT / "docs").glob("*.md"))]))
+def test_links_lead_somewhere(page):
+    text = (ROOT / page).read_text(encoding="utf-8")
+    links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]
+    folder = (ROOT / page).parent
+    lost = [x for x in links if x and "://" not in x and not (folder / x).exists()]
+    assert not lost
+
+
+def test_readme_names_files_that_exist():
+    named = {name.rstrip("./") for name in FILE.findall(README)}
+    named |= {f"{name}.py" for name in re.findall(r"`(\w+)\.py`", README)}
+    assert not {name for name in named if not (ROOT / name).exists()}
+
+
+def test_commands_of_the_pages_exist():
+    for page in [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *(ROOT / "docs").glob("*.md")]:
+        for name in SCRIPT.findall(page.read_text(encoding="utf-8")):
+            if name.startswith(("examples.", "data.", "training.")):
+                name = name.replace(".", "/") + ".py"
+            assert not name.endswith(".py") or (ROOT / name).exists(), f"{page.name}: {name}"
+
+
+def test_readme_flags_exist():
+    flags = (ROOT / "infer_chat.py").read_text(encoding="utf-8")
+    for command in re.findall(r"python infer_chat\.py (.*)", README):
+        for flag in re.findall(r"(--\w+)", command.split(" # ")[0]):
+            assert f'"{flag}"' in flags, flag
+
+
+def test_make_targets_of_the_readme_exist():
+    makefile = (ROOT / "Makefile").read_text(encoding="utf-8")
+    for target in re.findall(r"`make ([\w-]+)`", README):
+        assert re.search(rf"^{target}:", makefile, re.MULTILINE), target
+
+
+def test_readme_keeps_its_marks():
+    for name in ("summary", "vision", "audio", "text", "speech"):
+        assert README.count(f"<!-- results:{name} -->\n") == 1
+    assert README.count("<!-- /results -->") == 5
+    assert README.count("<!-- /demo -->") == 1
+
+
+def test_no_pickle():
+    """A checkpoint from a stranger must never run code."""
+    for path in everything():
+        for node in ast.walk(parsed(path)):
+            if isinstance(node, ast.Import):
+                assert not {"pickle", "dill", "joblib"} & {a.name for a in node.names}, path
+            if isinstance(node, ast.Call):
+                words = {word.arg: ast.unparse(word.value) for word in node.keywords}
+                assert words.get("allow_pickle", "False") == "False", f"{path}: np.load"
+                torch_load = ast.unparse(node.func) == "torch.load"
+                assert not torch_load or words.get("weights_only") == "True", f"{path}: torch.load"
+
+
+def test_packages_keep_their_borders():
+    allowed = {"models": {"models"}, "inference": {"models", "inference"},
+               "training": {"models", "training", "data"}, "data": {"data", "models"}}
+    for package, friends in allowed.items():
+        for path in sources(package):
+            for node in ast.walk(parsed(path)):
+                if isinstance(node, ast.ImportFrom) and node.module:
+                    top = node.module.split(".")[0]
+                    assert top not in OURS or top in friends, f"{path} imports {node.module}"
+
+
+def test_modules_say_what_they_do():
+    code = [p for p in everything() if "tests" not in p.parts and p.name != "__init__.py"]
+    assert not [p for p in code if not ast.get_docstring(parsed(p))]
+
+
+def test_files_are_short():
+    long = {str(p.relative_to(ROOT)): n for p in everything()
+            if (n := len(p.read_text(encoding="utf-8").splitlines())) > 400}
+    assert not long
+
+
+def test_shipped_weights_are_small():
+    files = [path for path in (ROOT / "checkpoints").rglob("*") if path.is_file()]
+    assert sum(path.stat().st_size for path in files) < 48e6
+    assert not [p for p in files if p.suffix in (".bin", ".pt", ".pth", ".pkl", ".ckpt")]
+
+
+def test_nothing_generated_is_committed():
+    listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True)
+    if listed.returncode:
+        pytest.skip("not a git checkout")
+    bad = [p for p in listed.stdout.splitlines() if p.startswith(("build/", "runs/", ".venv"))]
+    assert not bad
