@@ -154,9 +154,9 @@ class Speaker:
 def level(wave: np.ndarray) -> np.ndarray:
     """Speech at one loudness, never clipped. (samples,)"""
     wave = wave - wave.mean()
-    loud = wave[np.abs(wave) > 0.01]  # what is not silence
-    rms = float(np.sqrt(np.mean(np.square(loud)))) if len(loud) else 0.0
-    gain = LOUDNESS / rms if rms > 0 else 1.0
     peak = float(np.abs(wave).max(initial=0.0))
-    gain = min(gain, PEAK / peak) if peak > 0 else gain
-    return (wave * gain).astype(np.float32)
+    if peak == 0:
+        return wave.astype(np.float32)
+    loud = wave[np.abs(wave) > 0.03 * peak]  # what is not silence
+    rms = float(np.sqrt(np.mean(np.square(loud))))
+    return (wave * min(LOUDNESS / rms, PEAK / peak)).astype(np.float32)
