@@ -19,6 +19,7 @@ from models.errors import UserError
 from training import distributed
 from training.config import PRESETS, apply_override, load_preset
 from training.cpu import tune
+from training.export import export
 from training.loop import Stopped
 from training.objective import STAGES, Paths
 from training.stage import Request, run_stage
@@ -91,6 +92,10 @@ def main(arguments: list[str] | None = None) -> None:
             ),
             world,
         )
+    if args.stage == "all" and world.first:
+        thinker, omni = export(paths, args.preset, paths.runs)
+        print(f"written: {thinker}, {omni}")
+        print(f'try it: python infer_chat.py --ckpt_dir {omni} --text "Hello"')
 
 
 if __name__ == "__main__":

@@ -107,7 +107,7 @@ def _names() -> tuple[dict[str, str], re.Pattern]:
 
 
 def as_number(word: str) -> int | None:
-    if word.isdigit():
+    if word.isdecimal():
         return int(word)
     return NUMBER_WORDS.index(word) if word in NUMBER_WORDS else None
 

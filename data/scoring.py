@@ -67,7 +67,7 @@ def score(answer: str, question: Question) -> bool:
     if kind == "color":
         return {w for w in said.split() if w in COLORS} == {normalise(question["answer"])}
     if kind == "count":
-        return [w for w in said.split() if w.isdigit()][:1] == [normalise(question["answer"])]
+        return [w for w in said.split() if w.isdecimal()][:1] == [normalise(question["answer"])]
     if kind == "where":
         return _region(answer) == _region(question["answer"])
     if kind == "change":

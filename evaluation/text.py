@@ -21,6 +21,8 @@ from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import by_kind
 from inference.generation import thinker_of
 from inference.omni import Omni
+from models.checkpoint import read_json
+from models.errors import UserError
 
 CONVERSATIONS = 800
 WINDOW = 256  # tokens read at once: what the Thinker is trained on
@@ -85,6 +87,12 @@ def answer_all(
 def bits_per_byte(omni: Omni, corpus: Path) -> Figure:
     """Of the held-out token stream, in windows; symbols of the chat cost bits and are no bytes."""
     thinker = thinker_of(omni.model)
+    words = read_json(corpus / "meta.json")["vocab_size"]
+    if words != len(omni.tokenizer):
+        raise UserError(
+            f"{corpus} was made by another tokenizer ({words} pieces) than {omni.folder}'s: "
+            "name the right --data_dir"
+        )
     stream = load_tokens(corpus, "test").astype("int64")
     count = (len(stream) - 1) // WINDOW
     nats, size = 0.0, 0

@@ -1,0 +1,185 @@
+"""From finished runs to shipped checkpoints: weights, tokenizer, training records, model card.
+
+`export` writes `<target>/thinker_<preset>` and `<target>/omni_sft_<preset>`, each whole or not at
+all. It trains nothing and measures nothing: the scores in a card are filled in by evaluate.py.
+
+    python -m training.export --preset tiny --out checkpoints
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+from safetensors import safe_open
+
+from models.checkpoint import write_json
+from models.errors import UserError
+from models.omni import OmniModel
+from models.thinker import Thinker
+from models.tokenizer import Tokenizer
+from training.config import PRESETS
+from training.model_card import omni_card, thinker_card
+from training.objective import STAGES, Paths
+from training.speech import attach_speech
+
+ROOT = Path(__file__).resolve().parent.parent
+LIMIT_BYTES = 48_000_000  # of both folders together, for presets that are shipped
+SHIPPED = ("nano", "tiny")
+TEXT_STAGES = ("tokenizer", "thinker")
+
+
+def export(paths: Paths, preset: str, target: Path) -> list[Path]:
+    """Assemble both checkpoints under `target`; returns their folders.
+
+    Raises:
+        UserError: a stage is not finished, or the checkpoints are too large to ship.
+    """
+    for stage in STAGES:
+        if not (paths.need(stage) / "training.json").is_file():
+            raise UserError(f"{paths.final(stage)} has no training.json: train {stage} again")
+    target.mkdir(parents=True, exist_ok=True)
+    makers: dict[str, Callable[[Path, Paths, str], None]] = {
+        f"thinker_{preset}": write_thinker,
+        f"omni_sft_{preset}": write_omni,
+    }
+    fresh = {name: target / f".{name}.new" for name in makers}
+    try:
+        for name, make in makers.items():
+            shutil.rmtree(fresh[name], ignore_errors=True)
+            fresh[name].mkdir()
+            make(fresh[name], paths, preset)
+        if preset in SHIPPED:
+            check_size(list(fresh.values()))
+        return [replace(folder, target / name) for name, folder in fresh.items()]
+    finally:
+        for folder in fresh.values():
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+def write_thinker(folder: Path, paths: Paths, preset: str) -> None:
+    """The Thinker as a Qwen3 checkpoint that transformers loads."""
+    source = paths.need("thinker")
+    Thinker.from_pretrained(source)  # refuses what does not load
+    for name in ("config.json", "model.safetensors", "tokenizer.model"):
+        shutil.copy(source / name, folder / name)
+    write_json(folder / "generation_config.json", generation_config(folder / "tokenizer.model"))
+    records = copy_records(folder, paths, TEXT_STAGES)
+    write_card(folder, thinker_card(preset, records, weights(folder), real_sets(paths)))
+
+
+def write_omni(folder: Path, paths: Paths, preset: str) -> None:
+    """The omni-model with its speaking parts."""
+    source = paths.need("omni")
+    OmniModel.from_pretrained(source).save_pretrained(folder, torch.bfloat16)
+    attach_speech(folder, paths)
+    shutil.copy(source / "tokenizer.model", folder / "tokenizer.model")
+    records = copy_records(folder, paths, STAGES)
+    write_card(folder, omni_card(preset, records, weights(folder), real_sets(paths)))
+
+
+def generation_config(tokenizer: Path) -> dict[str, Any]:
+    """Greedy, as infer_chat.py is: placeholders are never made up."""
+    made = Tokenizer(tokenizer)
+    return {
+        "bos_token_id": made.bos,
+        "eos_token_id": made.eos,
+        "pad_token_id": made.pad,
+        "suppress_tokens": sorted(made.special - {made.eos}),
+        "do_sample": False,
+        "max_new_tokens": 128,
+    }
+
+
+def copy_records(folder: Path, paths: Paths, stages: tuple[str, ...]) -> dict[str, dict]:
+    """training/<stage>.json of every stage that the checkpoint came from."""
+    (folder / "training").mkdir()
+    records = {}
+    for stage in stages:
+        text = (paths.final(stage) / "training.json").read_text(encoding="utf-8")
+        (folder / "training" / f"{stage}.json").write_text(text, encoding="utf-8")
+        records[stage] = json.loads(text)
+    return records
+
+
+def weights(folder: Path) -> dict[str, int]:
+    """Numbers stored in each safetensors file."""
+    counts = {}
+    for path in sorted(folder.glob("*.safetensors")):
+        with safe_open(path, "pt") as file:
+            shapes = [file.get_slice(key).get_shape() for key in file.keys()]
+        counts[path.stem] = sum(int(torch.Size(shape).numel()) for shape in shapes)
+    return counts
+
+
+def real_sets(paths: Paths) -> list[str]:
+    """Names of the real data sets these runs learnt from, as their readers call them."""
+    used: set[str] = set()
+    meta = paths.data / "corpus" / "meta.json"
+    if meta.is_file():
+        counts = json.loads(meta.read_text(encoding="utf-8"))["splits"]["train"]
+        used |= set(counts) - {"tokens", "conversations", "captions"}
+    if used and (paths.data / "lexicon.jsonl").is_file():
+        used.add("cmudict")
+    for index in sorted((paths.data / "hearing_real_train").glob("shard-*.jsonl")):
+        with index.open(encoding="utf-8") as file:
+            used |= {json.loads(line)["record"]["corpus"] for line in file}
+    return sorted(used)
+
+
+def write_card(folder: Path, text: str) -> None:
+    """README.md of the checkpoint."""
+    (folder / "README.md").write_text(text, encoding="utf-8")
+
+
+def check_size(folders: list[Path]) -> None:
+    """Refuse checkpoints too large for the repository."""
+    size = sum(p.stat().st_size for folder in folders for p in folder.rglob("*") if p.is_file())
+    if size >= LIMIT_BYTES:
+        raise UserError(
+            f"the checkpoints take {size / 1e6:.1f} MB, the limit is {LIMIT_BYTES / 1e6:.0f} MB: "
+            "train smaller parts"
+        )
+
+
+def replace(fresh: Path, final: Path) -> Path:
+    """Rename a finished folder into its place."""
+    old = final.with_name(f".{final.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists():
+        final.rename(old)
+    fresh.rename(final)
+    shutil.rmtree(old, ignore_errors=True)
+    return final
+
+
+def main(arguments: list[str] | None = None) -> None:
+    """The command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser.add_argument("--preset", choices=PRESETS, default="tiny")
+    parser.add_argument("--runs_dir", type=Path, help="training runs (runs/PRESET)")
+    parser.add_argument("--data_dir", type=Path, help="generated data (build/data/PRESET)")
+    parser.add_argument("--out", type=Path, default=ROOT / "checkpoints")
+    args = parser.parse_args(arguments)
+    paths = Paths(
+        data=args.data_dir or ROOT / "build" / "data" / args.preset,
+        runs=args.runs_dir or ROOT / "runs" / args.preset,
+        real=None,
+        preset=args.preset,
+    )
+    for folder in export(paths, args.preset, args.out):
+        print(f"written: {folder}")
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except UserError as error:
+        print(f"error: {error}", file=sys.stderr)
+        sys.exit(2)
