@@ -116,8 +116,8 @@ def run(args: argparse.Namespace, settings: dict) -> int:
     omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
     names = ("voice", "speed", "vocoder", "seed")
     speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if args.audio_out is not None:
-        _ = omni.speaker  # missing speaking parts are found before the long work
+    if args.audio_out is not None or speech.keys() - {"seed"}:
+        omni.check_speech(**speech)
     if args.say is not None:
         answer = args.say
     elif args.text is None and not (args.image or args.audio_in or args.video):

@@ -7,7 +7,7 @@ from models.errors import UserError
 
 @dataclass(frozen=True)
 class GenerateConfig:
-    """Settings of one generation; the defaults are greedy, so the same input gives the same output."""
+    """Settings of one generation; greedy by default, so the same input gives the same output."""
 
     max_new_tokens: int = 128
     temperature: float = 0.0  # 0 = greedy

@@ -152,6 +152,21 @@ class Omni:
             self._speaker = Speaker.from_pretrained(self.folder)
         return self._speaker
 
+    def check_speech(
+        self, voice: str | None = None, speed: float = 1.0, vocoder: str | None = None, **_
+    ) -> None:
+        """Refuse what `speak` would, before an answer is worked out for it to say."""
+        self.need_omni("speaking")
+        from inference.speech import VOCODERS
+        from models.frontend import SPEEDS
+
+        if voice is not None and voice not in self.speaker.voices:
+            raise UserError(f"no voice {voice!r}: there are {', '.join(self.speaker.voices)}")
+        if not SPEEDS[0] <= speed <= SPEEDS[1]:
+            raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
+        if vocoder is not None and vocoder not in VOCODERS:
+            raise UserError(f"no vocoder {vocoder!r}: there are {', '.join(VOCODERS)}")
+
     def speak(
         self,
         text: str,
@@ -230,7 +245,7 @@ class Omni:
         return self.tokenizer.encode_chat([message])[1:]
 
     def shorten(self, text: str, room: int) -> str:
-        """The text's end where all of it does not fit, with a notice; the question is often last."""
+        """The text's end where not all of it fits, with a notice; the question is often last."""
         if room < 0:
             raise UserError(
                 f"the pictures and sounds take {-room} tokens more than the context has: use fewer"

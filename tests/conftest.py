@@ -14,7 +14,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 @pytest.fixture(scope="session")
 def nano_omni_dir(tmp_path_factory) -> Path:
-    """An omni checkpoint of random weights, without speech parts. Its answers mean nothing."""
+    """An omni checkpoint of random weights, speech included. Its answers mean nothing."""
     from models.audio import AudioConfig, AudioEncoder
     from models.omni import OmniModel
     from models.projector import Projector, ProjectorConfig
@@ -39,7 +39,7 @@ def nano_omni_dir(tmp_path_factory) -> Path:
                 num_key_value_heads=1,
                 head_dim=32,
                 intermediate_size=128,
-                max_position_embeddings=512,
+                max_position_embeddings=1024,
             )
         ),
         VisionEncoder(VisionConfig(hidden_size=64, num_layers=2, **block)),
@@ -54,7 +54,27 @@ def nano_omni_dir(tmp_path_factory) -> Path:
         if parameter.dim() == 2:
             torch.nn.init.normal_(parameter, std=0.25)
     model.save_pretrained(folder)
+    save_nano_speech(folder)
     return folder
+
+
+def save_nano_speech(folder: Path) -> None:
+    """Untrained speaking parts beside the others: noise of a plausible length."""
+    from models.codec import CodecConfig, MelCodec
+    from models.frontend import Frontend, FrontendConfig
+    from models.omni import save_part
+    from models.talker import Talker, TalkerConfig
+    from models.vocoder import Vocoder, VocoderConfig
+
+    books = {"codebook_size": 64, "codebook_dim": 16}
+    parts = {
+        "codec": MelCodec(CodecConfig(hidden_size=48, intermediate_size=96, num_layers=1, **books)),
+        "vocoder": Vocoder(VocoderConfig(hidden_size=48, intermediate_size=96, num_layers=2)),
+        "talker": Talker(TalkerConfig(hidden_size=64, num_hidden_layers=1, head_dim=16, **books)),
+        "frontend": Frontend(FrontendConfig()),
+    }
+    for name, part in parts.items():
+        save_part(folder, name, part)
 
 
 @pytest.fixture(scope="session")

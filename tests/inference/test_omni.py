@@ -50,7 +50,7 @@ def test_text_longer_than_the_context_keeps_its_end_and_says_so(omni, red):
     assert text.endswith("end of the question 🦊")
     assert len(text) > 300
     with pytest.raises(UserError, match="pictures and sounds"):
-        omni.chat(image=[red] * 12)
+        omni.chat(image=[red] * 25)
     with pytest.raises(UserError, match="system prompt"):
         omni.chat("hi", system_prompt=long)
 

@@ -17,8 +17,15 @@ def speaker() -> Speaker:
     torch.manual_seed(0)
     codec = CodecConfig(hidden_size=32, intermediate_size=64, num_layers=1, codebook_size=64)
     talker = TalkerConfig(
-        hidden_size=32, num_hidden_layers=1, num_attention_heads=2, num_key_value_heads=1,
-        head_dim=16, intermediate_size=64, encoder_size=32, encoder_layers=1, codebook_size=64,
+        hidden_size=32,
+        num_hidden_layers=1,
+        num_attention_heads=2,
+        num_key_value_heads=1,
+        head_dim=16,
+        intermediate_size=64,
+        encoder_size=32,
+        encoder_layers=1,
+        codebook_size=64,
     )
     vocoder = VocoderConfig(hidden_size=32, intermediate_size=64, num_layers=1)
     frontend = Frontend(FrontendConfig())
@@ -46,8 +53,14 @@ def test_speed(speaker):
 
 
 @pytest.mark.parametrize(
-    "settings", [{"text": ""}, {"text": "?!"}, {"text": "Hi", "voice": "bob"},
-                 {"text": "Hi", "vocoder": "tape"}, {"text": "Hi", "speed": 0.0}]
+    "settings",
+    [
+        {"text": ""},
+        {"text": "?!"},
+        {"text": "Hi", "voice": "bob"},
+        {"text": "Hi", "vocoder": "tape"},
+        {"text": "Hi", "speed": 0.0},
+    ],
 )
 def test_clear_refusals(speaker, settings):
     with pytest.raises(UserError):
