@@ -27,7 +27,7 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)*")
 
 
 def split_of(text: str) -> str:
-    """train (95 %), dev (2 %) or test (3 %), by the words alone: case and punctuation do not count."""
+    """train (95 %), dev (2 %) or test (3 %) by the words: case and punctuation do not count."""
     key = " ".join(words_of(text)).encode()
     slot = int.from_bytes(hashlib.blake2s(key, digest_size=4).digest(), "big") % 100
     return "dev" if slot < 2 else "test" if slot < 5 else "train"
@@ -99,7 +99,8 @@ TALK_QUESTIONS = """Hello.|Hi there.|Good morning.|How are you?|Who are you?|Wha
 What can you do?|My name is {name}.|I am {name}, nice to meet you.|What is my name?|Thank you.
 What is the capital of {country}?|Do you know the capital of {country}?
 Tell me about {things}.|What is {a_thing}?|What are {things}?|Can you explain what {a_thing} is?
-What is {number} plus {number2}?|What is {number} minus {number2}?|How much is {number} times {number2}?
+What is {number} plus {number2}?|What is {number} minus {number2}?
+How much is {number} times {number2}?
 Add {number} and {number2}.|What is the opposite of {word}?|Spell the word {thing}.
 How do you spell {thing}?|What day comes after {day}?|What day is before {day}?
 What month comes after {month}?|How many days are in {month}?|What color is {a_thing}?
@@ -107,17 +108,24 @@ What sound does a dog make?|Tell me a joke.|Tell me a story.|Tell me a story abo
 Do you like {things}?|What is your favorite color?|What comes after {number}?|Count to {number}.
 Say hello to {name}.|Goodbye.|See you on {day}.|Please repeat that.|Can you help me, please?
 What did I just say?|What did you hear?|Are you a robot?|How old are you?|Where do you live?
-Which is bigger, {number} or {number2}?|Is {a_thing} bigger than {a_noun}?|What is the weather today?"""
+Which is bigger, {number} or {number2}?|Is {a_thing} bigger than {a_noun}?
+What is the weather today?"""
 
-ANSWERS = """{A_color} {noun} is to the left of {a_noun2}.|{A_color} {noun} is above {number} {nouns2}.
-There are {number} {nouns}.|I see {a_color} {noun} and {a_noun2}.|There is {a_noun} on {a_color} background.
-The {noun} is {color}.|The {nouns} are {color}.|{Number}.|Yes.|No.|{Color}.|{A_noun}.|Yes, there is {a_noun}.
-No, there is no {noun}.|The {noun} is on the left.|The {noun} is at the top.|In the bottom right corner.
+ANSWERS = """{A_color} {noun} is to the left of {a_noun2}.
+{A_color} {noun} is above {number} {nouns2}.
+There are {number} {nouns}.|I see {a_color} {noun} and {a_noun2}.
+There is {a_noun} on {a_color} background.
+The {noun} is {color}.|The {nouns} are {color}.|{Number}.|Yes.|No.|{Color}.|{A_noun}.
+Yes, there is {a_noun}.
+No, there is no {noun}.|The {noun} is on the left.|The {noun} is at the top.
+In the bottom right corner.
 It is {a_noun}.|The sign says {word}.|A sign says {word}.|The {noun} moves to the right.
 I am micro omni, a tiny model that can see, hear and speak.|Hello, how can I help you?
-The capital of {country} is {capital}.|{Number} plus {number2} is {number3}.|You are welcome, {name}.
+The capital of {country} is {capital}.|{Number} plus {number2} is {number3}.
+You are welcome, {name}.
 The day after {day} is {day2}.|The opposite of {word} is {word2}.|I do not know that, sorry.
-I cannot know that.|Nice to meet you, {name}.|{A_thing} is something I know.|You said {word} and {word2}.
+I cannot know that.|Nice to meet you, {name}.|{A_thing} is something I know.
+You said {word} and {word2}.
 I hear {word}.|The {noun} is bigger than the {noun2}.|There are more {nouns} than {nouns2}.
 {A_color} {noun}, {a_color2} {noun2} and {number} {nouns}.|Your name is {name}.|Goodbye, {name}."""
 
@@ -146,7 +154,8 @@ def _fill(template: str, rng: random.Random) -> str:
     values |= {key + "2": rng.choice(pool) for key, pool in pools.items()}
     values |= {"noun": noun, "noun2": noun2, "nouns": plural(noun), "nouns2": plural(noun2),
                "a_noun": article(noun), "a_noun2": article(noun2), "thing": thing,
-               "a_thing": article(thing), "things": thing + "s", "number3": rng.choice(NUMBER_WORDS),
+               "a_thing": article(thing), "things": thing + "s",
+               "number3": rng.choice(NUMBER_WORDS),
                "a_color": article(values["color"]), "a_color2": article(values["color2"]),
                "capital": CAPITALS[values["country"]]}
     values |= {key[0].upper() + key[1:]: value[0].upper() + value[1:]
@@ -160,7 +169,7 @@ def _templates(text: str) -> list[str]:
 
 
 def _drawn(table: str, rng: random.Random, split: str) -> str:
-    """A filled template of the right split; fixed phrases without a filler belong to every split."""
+    """A filled template of the right split; fixed phrases belong to every split."""
     while True:
         template = rng.choice(_templates(table))
         text = _fill(template, rng)

@@ -102,7 +102,7 @@ def word_phones(word: str) -> list[str]:
 
 
 def build_lexicon(path: str | Path, words: Sequence[str]) -> int:
-    """Write {"word", "phones", "split"} lines, split by hash: 2 % dev, 2 % test. Returns how many."""
+    """Write {"word", "phones", "split"} lines (2 % dev, 2 % test); returns how many."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")

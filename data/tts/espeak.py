@@ -1,8 +1,8 @@
 """espeak-ng through its shared library: many accents and throats, for hearing only.
 
-Returns int16 at 16 kHz. Refuses an unknown voice and a missing library with one line each. It cannot
-promise the same samples twice: the library keeps oscillator and flutter state between calls, so
-the same words differ by a few samples in length (inaudible); flite's are exact.
+Returns int16 at 16 kHz. Refuses an unknown voice and a missing library with one line each. It
+cannot promise the same samples twice: the library keeps oscillator and flutter state between
+calls, so the same words differ by a few samples in length (inaudible); flite's are exact.
 """
 
 import ctypes
@@ -17,6 +17,7 @@ RATE = 16000  # Hz
 _SYNCHRONOUS = 2  # AUDIO_OUTPUT_SYNCHRONOUS: samples arrive in the callback, before Synth returns
 _UTF8 = 1
 _RATE_PARAMETER, _PITCH_PARAMETER, _RANGE_PARAMETER = 1, 3, 4
+_LIBC = ctypes.CDLL(None)
 PACKAGE_HINT = "install Debian's speech engine: apt-get install espeak-ng"
 
 _CALLBACK = ctypes.CFUNCTYPE(
@@ -67,7 +68,7 @@ def synthesise(
     lib.espeak_SetParameter(_PITCH_PARAMETER, pitch, 0)
     lib.espeak_SetParameter(_RANGE_PARAMETER, spread, 0)
     _chunks.clear()
-    ctypes.CDLL(None).srand(1)  # breath and jitter come from rand()
+    _LIBC.srand(1)  # breath and jitter come from rand()
     data = text.encode("utf-8") + b"\0"
     if lib.espeak_Synth(data, len(data), 0, 1, 0, _UTF8, None, None) != 0 or not _chunks:
         raise UserError(f"espeak-ng could not speak {text!r}")

@@ -1,8 +1,8 @@
 """flite through its Debian shared libraries: waveform plus the alignment flite knows anyway.
 
-Gives 16 kHz int16 speech with phone, word and stress times. It refuses to guess: a missing library is
-an error that names the package, and an unknown phone is an error that names the phone. libc's
-`srand(1)` precedes every call because flite's excitation noise would otherwise differ between calls.
+Gives 16 kHz int16 speech with phone, word and stress times. It refuses to guess: a missing library
+is an error that names the package, and an unknown phone is an error that names the phone. libc's
+`srand(1)` precedes every call: flite's excitation noise would otherwise differ between calls.
 """
 
 import ctypes
@@ -18,6 +18,7 @@ from models.errors import UserError
 VOICES = ("rms", "slt", "awb", "kal16")  # all 16 kHz; kal (8 kHz) is left out on purpose
 ALIGNED_VOICES = ("rms", "slt", "awb")  # kal16's segment times do not match its samples
 RATE = 16000  # Hz
+_LIBC = ctypes.CDLL(None)
 PACKAGE_HINT = "install Debian's speech engine: apt-get install flite libflite1"
 
 
@@ -187,7 +188,7 @@ def synthesise(
     wanted = {b"duration_stretch": stretch, b"int_f0_target_mean": f0,
               b"int_f0_target_stddev": f0_spread}
     with _features(lib, handle, {key: value for key, value in wanted.items() if value}):
-        ctypes.CDLL(None).srand(1)
+        _LIBC.srand(1)
         utterance = lib.flite_synth_text(text.encode("utf-8"), handle)
     if not utterance:
         raise UserError(f"flite could not speak {text!r}")

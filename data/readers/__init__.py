@@ -1,0 +1,1 @@
+"""Readers for recorded speech that a user brings; nothing is downloaded."""

@@ -1,0 +1,130 @@
+"""Recorded speech on disk: the manifest's tars, LibriSpeech, LJSpeech and Speech Commands folders.
+
+Every reader yields `Recording`s with the wave as float32 at 16 kHz, mono. Splits are by speaker
+(by sentence where there is one speaker). A missing folder or file is a UserError that names it.
+"""
+
+import csv
+import hashlib
+import io
+import json
+import re
+import tarfile
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import soundfile
+
+from data.augment import resample
+from models.errors import UserError
+
+RATE = 16000  # Hz
+_AUDIO = (".flac", ".wav", ".ogg", ".opus", ".mp3")
+
+
+@dataclass
+class Recording:
+    """One utterance: wave float32 (samples,), verbatim text, who said it, in which corpus."""
+
+    wave: np.ndarray
+    text: str
+    speaker: str
+    corpus: str
+
+
+def speaker_split(speaker: str) -> str:
+    """train (84 %), dev (8 %) or test (8 %), by a stable hash of the speaker's name."""
+    digest = hashlib.blake2s(speaker.encode(), digest_size=4).digest()
+    slot = int.from_bytes(digest, "big") % 100
+    return "dev" if slot < 8 else "test" if slot < 16 else "train"
+
+
+def sentence_case(text: str) -> str:
+    """"WE CALL IT BEAR" -> "We call it bear."; mixed case is left as it is."""
+    text = " ".join(text.split())
+    if text == text.upper():
+        text = re.sub(r"\bi\b", "I", text.lower())
+    text = text[:1].upper() + text[1:]
+    return text if text[-1:] in ".?!" else text + "."
+
+
+def decode(source: bytes | Path) -> np.ndarray:
+    """Any file that libsndfile reads -> float32 (samples,) at 16 kHz, channels averaged."""
+    try:
+        wave, rate = soundfile.read(
+            io.BytesIO(source) if isinstance(source, bytes) else source,
+            dtype="float32", always_2d=True,
+        )  # (samples, channels)
+    except (soundfile.LibsndfileError, OSError) as error:
+        name = "audio" if isinstance(source, bytes) else source
+        raise UserError(f"cannot read {name}: {error}") from error
+    wave = wave.mean(axis=1)  # (samples,)
+    return wave if rate == RATE else resample(wave, RATE / rate)
+
+
+def _need(path: Path, what: str) -> Path:
+    if not path.exists():
+        raise UserError(f"no {what} at {path}: give the folder that holds it")
+    return path
+
+
+def manifest(folder: str | Path, split: str) -> Iterator[Recording]:
+    """`meta.jsonl` + `audio.tar`, members in the same order (speechocean762, fsdd, ...)."""
+    folder = Path(folder)
+    lines = _need(folder / "meta.jsonl", "meta.jsonl").read_text(encoding="utf-8").splitlines()
+    meta = {record["file"]: record for record in map(json.loads, lines)}
+    with tarfile.open(_need(folder / "audio.tar", "audio.tar"), "r|") as tar:
+        for member in tar:
+            record = meta.get(Path(member.name).name)
+            if record is None or not member.isfile():
+                continue
+            speaker = f"{folder.name}:{record['speaker']}"
+            if speaker_split(speaker) == split:
+                wave = decode(tar.extractfile(member).read())
+                yield Recording(wave, sentence_case(record["text"]), speaker, folder.name)
+
+
+def librispeech(folder: str | Path, split: str) -> Iterator[Recording]:
+    """`<speaker>/<chapter>/<speaker>-<chapter>.trans.txt` and FLAC files beside it."""
+    transcripts = sorted(_need(Path(folder), "LibriSpeech folder").rglob("*.trans.txt"))
+    if not transcripts:
+        raise UserError(f"no *.trans.txt under {folder}: is it a LibriSpeech folder?")
+    for transcript in transcripts:
+        speaker = f"librispeech:{transcript.name.split('-')[0]}"
+        if speaker_split(speaker) != split:
+            continue
+        for line in transcript.read_text(encoding="utf-8").splitlines():
+            name, _, text = line.partition(" ")
+            path = transcript.parent / f"{name}.flac"
+            yield Recording(decode(_need(path, "recording")), sentence_case(text), speaker,
+                            "librispeech")
+
+
+def ljspeech(folder: str | Path, split: str) -> Iterator[Recording]:
+    """`metadata.csv` (id|text|normalised text) and `wavs/`; split by sentence: one speaker."""
+    folder = Path(folder)
+    with _need(folder / "metadata.csv", "metadata.csv").open(encoding="utf-8") as file:
+        for row in csv.reader(file, delimiter="|", quoting=csv.QUOTE_NONE):
+            if speaker_split(row[0]) == split:
+                wave = decode(_need(folder / "wavs" / f"{row[0]}.wav", "recording"))
+                yield Recording(wave, sentence_case(row[-1]), "ljspeech:lj", "ljspeech")
+
+
+def speech_commands(folder: str | Path, split: str) -> Iterator[Recording]:
+    """`<word>/<speaker>_nohash_<n>.wav`; folders that start with "_" are noise, not words."""
+    for word in sorted(_need(Path(folder), "Speech Commands folder").iterdir()):
+        if not word.is_dir() or word.name.startswith("_"):
+            continue
+        for path in sorted(p for p in word.iterdir() if p.suffix.lower() in _AUDIO):
+            speaker = f"speech_commands:{path.stem.split('_')[0]}"
+            if speaker_split(speaker) == split:
+                yield Recording(decode(path), sentence_case(word.name), speaker, "speech_commands")
+
+
+Reader = Callable[[str | Path, str], Iterator[Recording]]
+READERS: dict[str, Reader] = {
+    "manifest": manifest, "librispeech": librispeech, "ljspeech": ljspeech,
+    "speech_commands": speech_commands,
+}

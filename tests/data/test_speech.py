@@ -1,0 +1,249 @@
+"""Speech data: splits, alignments, quantisation, readers. No engine but where a skip says so."""
+
+import json
+import tarfile
+
+import numpy as np
+import pytest
+import soundfile
+import torch
+
+from data import augment, sentences
+from data.hearing import build_hearing, dequantise_mel, engines_available, mel_of, quantise_mel
+from data.phones import PHONES, phone_token
+from data.readers import speech as readers
+from data.recorded import build_real_hearing
+from data.samples import LEXICON, samples
+from data.shards import ShardReader
+from data.speaking import SpeakingMaker, build_speaking
+from data.tts import festival, flite
+from data.voices import HEARING, SPEAKING
+from models import phones as model_phones
+from models.errors import UserError
+from models.mel import SILENCE, log_mel
+
+needs_flite = pytest.mark.skipif(not flite.available(), reason="flite is not installed")
+needs_engines = pytest.mark.skipif(not engines_available(), reason="flite or espeak-ng is missing")
+needs_ked = pytest.mark.skipif(not festival.available("ked_diphone"), reason="no festival ked")
+RATE = 16000
+
+
+def tone(seconds: float, hz: float = 440.0) -> np.ndarray:
+    return (0.3 * np.sin(2 * np.pi * hz * np.arange(int(seconds * RATE)) / RATE)).astype(np.float32)
+
+
+# ---- splits ----------------------------------------------------------------------------------
+
+
+def test_held_out_voices_are_not_in_train():
+    train = {voice.label for voice in HEARING["train"] + SPEAKING}
+    assert not train & {voice.label for voice in HEARING["dev"] + HEARING["test"]}
+    assert not any("ked" in label or "hts" in label for label in train)
+    variants = {label.partition("+")[2] for label in train}
+    assert not variants & {"m7", "f4"}
+
+
+def test_sentences_of_splits_do_not_overlap():
+    train, dev, test = (set(sentences.ordinary(split)) for split in ("train", "dev", "test"))
+    assert min(len(train), len(dev), len(test)) > 50
+    assert not train & dev and not train & test and not dev & test
+
+
+def test_split_ignores_case_and_punctuation():
+    assert sentences.split_of("Hello, my friend!") == sentences.split_of("hello my friend")
+
+
+# ---- alignments ------------------------------------------------------------------------------
+
+
+def check_alignment(record: dict, wave: np.ndarray) -> None:
+    phones = record["phones"]
+    assert phones[0][1] == 0.0 and phones[-1][2] == len(wave) / record["rate"]
+    for (_, _, end, _, _), (_, start, _, _, _) in zip(phones, phones[1:], strict=False):
+        assert end == start
+    assert all(end > start for _, start, end, _, _ in phones)
+    assert {phone for phone, *_ in phones} <= set(PHONES)
+    assert {word for *_, word, _ in phones} - {-1} == set(range(len(record["words"])))
+
+
+def test_shipped_alignments_end_with_the_sound():
+    records = samples()
+    assert len(records) == 80
+    for record in records:
+        check_alignment(record, record["wave"])
+
+
+def test_shipped_lexicon_covers_the_samples_with_the_same_phones():
+    lexicon = {entry["word"]: entry for entry in map(json.loads, LEXICON.open())}
+    assert {word for record in samples() for word in record["words"]} == set(lexicon)
+    assert {phone for entry in lexicon.values() for phone in entry["phones"]} <= set(PHONES)
+
+
+def test_model_front_end_knows_the_same_phones():
+    assert set(PHONES) <= set(model_phones.PHONES)
+
+
+def test_phone_token_refuses_a_stranger():
+    assert (phone_token("ow", 1), phone_token("b", 1), phone_token("pau", 0)) == ("ow1", "b", "pau")
+    with pytest.raises(ValueError, match="xx"):
+        phone_token("xx", 0)
+
+
+@needs_flite
+def test_flite_is_deterministic_and_order_does_not_matter():
+    first = flite.synthesise("The dog's 23 red circles.", "slt")
+    flite.synthesise("Something else.", "slt", stretch=1.2, f0=120, f0_spread=20)
+    again = flite.synthesise("The dog's 23 red circles.", "slt")
+    assert np.array_equal(first.wave, again.wave) and first.phones == again.phones
+    assert first.words == ["the", "dog's", "twenty", "three", "red", "circles"]
+
+
+@needs_flite
+def test_speaking_maker_is_a_function_of_its_index():
+    make = SpeakingMaker(seed=3, split="dev")
+    (record, blobs), (again, again_blobs) = make(7), make(7)
+    assert record == again and np.array_equal(blobs["wave"], again_blobs["wave"])
+    check_alignment(record, blobs["wave"])
+
+
+@needs_flite
+def test_unknown_voice_is_a_user_error():
+    with pytest.raises(UserError, match="nobody"):
+        flite.synthesise("Hello.", "nobody")
+
+
+@needs_ked
+def test_festival_speaks_at_16_khz():
+    wave = festival.synthesise("Hello there.", "ked_diphone")
+    assert wave.dtype == np.int16 and 0.5 * RATE < len(wave) < 3 * RATE
+
+
+# ---- shards ----------------------------------------------------------------------------------
+
+
+def test_sample_shards_need_no_engine(tmp_path):
+    build_speaking(tmp_path / "speaking", 70, split="train", source="samples")
+    build_hearing(tmp_path / "hearing", 10, split="train", source="samples")
+    speaking, hearing = ShardReader(tmp_path / "speaking"), ShardReader(tmp_path / "hearing")
+    assert (len(speaking), len(hearing)) == (70, 10)
+    check_alignment(speaking[69], speaking[69]["wave"])
+    assert hearing[0]["mel"].dtype == np.uint8 and hearing[0]["mel"].shape[0] == 128
+    assert hearing[3]["mel"].shape[1] == len(speaking[3]["wave"]) // 160
+
+
+@needs_engines
+def test_hearing_shards(tmp_path):
+    build_hearing(tmp_path, 4, seed=5, split="train")
+    for i in range(4):
+        record = ShardReader(tmp_path)[i]
+        assert record["seconds"] <= 8 and record["mel"].shape == (128, int(record["seconds"] * 100))
+
+
+def test_unknown_source_is_a_user_error(tmp_path):
+    with pytest.raises(UserError, match="source"):
+        build_speaking(tmp_path, 1, source="magic")
+
+
+# ---- mel and augmentation --------------------------------------------------------------------
+
+
+def test_quantised_mel_round_trip():
+    mel = log_mel(torch.from_numpy(tone(0.5)))
+    back = dequantise_mel(quantise_mel(mel))
+    assert back.shape == mel.shape and float((back - mel).abs().max()) <= 0.5 / 15 + 1e-4
+    assert float(dequantise_mel(mel_of(np.zeros(1600, np.float32))).min()) == pytest.approx(SILENCE)
+
+
+def test_resample_keeps_pitch_and_length():
+    out = augment.resample(tone(1.0, 1000.0), 0.5)
+    assert len(out) == 8000
+    assert np.argmax(np.abs(np.fft.rfft(out[:8000]))) == 1000  # Hz, at 8 kHz
+
+
+def test_noise_level():
+    rng = np.random.default_rng(0)
+    speech = tone(1.0)
+    noisy = augment.add_noise(speech, augment.coloured_noise(len(speech), 1.0, rng), 10.0)
+    ratio = np.mean(speech**2) / np.mean((noisy - speech) ** 2)
+    assert abs(10 * np.log10(ratio) - 10) < 0.1
+
+
+def test_disturb_is_seeded_and_in_range():
+    speech, babble = tone(1.0), tone(0.7, 200.0)
+    for seed in range(20):
+        one, snr = augment.disturb(speech, babble, np.random.default_rng(seed))
+        two, _ = augment.disturb(speech, babble, np.random.default_rng(seed))
+        assert np.array_equal(one, two) and np.abs(one).max() <= 1 and len(one) == len(speech)
+        assert snr is None or 5 <= snr <= 30
+
+
+# ---- readers ---------------------------------------------------------------------------------
+
+
+def test_sentence_case():
+    assert readers.sentence_case("WE CALL IT BEAR AND I AGREE") == "We call it bear and I agree."
+    assert readers.sentence_case("Is it Tom?") == "Is it Tom?"
+
+
+def all_splits(reader, folder) -> list:
+    found = {split: list(reader(folder, split)) for split in ("train", "dev", "test")}
+    speakers = {split: {r.speaker for r in recordings} for split, recordings in found.items()}
+    assert not speakers["train"] & (speakers["dev"] | speakers["test"]) or len(speakers) == 1
+    return [recording for recordings in found.values() for recording in recordings]
+
+
+def write(path, rate: int = RATE, **options) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    soundfile.write(path, np.resize(tone(0.4), int(0.4 * rate)), rate, **options)
+
+
+def test_manifest_reader_and_shards(tmp_path):
+    folder = tmp_path / "tiny_set"
+    names = [f"u{i}.opus" for i in range(30)]
+    for name in names:
+        write(folder / name, format="OGG", subtype="OPUS")
+    with tarfile.open(folder / "audio.tar", "w") as tar:
+        for name in names:
+            tar.add(folder / name, name)
+    lines = [{"file": n, "text": f"WORD {i}", "speaker": str(i)} for i, n in enumerate(names)]
+    (folder / "meta.jsonl").write_text("\n".join(map(json.dumps, lines)))
+    found = all_splits(readers.manifest, folder)
+    assert sorted(r.text for r in found) == sorted(f"Word {i}." for i in range(30))
+    count = build_real_hearing(tmp_path / "out", folder, "train", layout="manifest")
+    reader = ShardReader(tmp_path / "out")
+    assert len(reader) == count and reader[0]["corpus"] == "tiny_set"
+    with pytest.raises(UserError, match="already"):
+        build_real_hearing(tmp_path / "out", folder, "train", layout="manifest")
+
+
+def test_librispeech_reader(tmp_path):
+    chapter = tmp_path / "84" / "121123"
+    write(chapter / "84-121123-0000.flac")
+    (chapter / "84-121123.trans.txt").write_text("84-121123-0000 GO DO YOU HEAR\n")
+    (found,) = all_splits(readers.librispeech, tmp_path)
+    assert (found.text, found.speaker) == ("Go do you hear.", "librispeech:84")
+    assert len(found.wave) == int(0.4 * RATE)
+
+
+def test_ljspeech_reader_resamples(tmp_path):
+    write(tmp_path / "wavs" / "LJ001-0001.wav", rate=22050)
+    (tmp_path / "metadata.csv").write_text("LJ001-0001|Printing, in 1850.|Printing, in eighteen.\n")
+    found = [r for split in ("train", "dev", "test") for r in readers.ljspeech(tmp_path, split)]
+    assert [r.text for r in found] == ["Printing, in eighteen."]
+    assert abs(len(found[0].wave) - 0.4 * RATE) <= 1
+
+
+def test_speech_commands_reader(tmp_path):
+    write(tmp_path / "yes" / "0a7c2a8d_nohash_0.wav")
+    write(tmp_path / "_background_noise_" / "hum.wav")
+    (found,) = all_splits(readers.speech_commands, tmp_path)
+    assert (found.text, found.speaker) == ("Yes.", "speech_commands:0a7c2a8d")
+
+
+def test_missing_folders_are_user_errors(tmp_path):
+    for reader in readers.READERS.values():
+        with pytest.raises(UserError, match="nowhere"):
+            list(reader(tmp_path / "nowhere", "train"))
+    (tmp_path / "bad.wav").write_bytes(b"not sound")
+    with pytest.raises(UserError, match="bad.wav"):
+        readers.decode(tmp_path / "bad.wav")
