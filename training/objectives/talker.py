@@ -33,8 +33,9 @@ WRONG_CODE = 0.10  # share of heard codes replaced by random ones
 DEAF_FRAME = 0.15  # share of frames whose past is not heard at all
 CODEBOOK_WEIGHTS = (1.0, 0.6, 0.4, 0.3)  # the first carries most of what is understood
 DURATION_WEIGHT, G2P_WEIGHT = 2.0, 0.5
-WORDS = 64  # words for the grapheme-to-phone model, a step
+WORDS, WORDS_POOL = 64, 4  # words a step for the grapheme-to-phone model, and draws per word
 VALIDATION_UTTERANCES = 48
+Entry = tuple[str, tuple[str, ...]]  # a word and its phones
 
 
 class Utterances:
@@ -50,7 +51,7 @@ class Utterances:
     def __len__(self) -> int:
         return len(self.picks)
 
-    def words(self) -> list[tuple[str, tuple[str, ...]]]:
+    def words(self) -> list[Entry]:
         """Every word said, with the phones it was said with, once per time it was said."""
         out = []
         for i in self.picks:
@@ -95,14 +96,14 @@ class Utterances:
         return batch
 
 
-def read_lexicon(path: Path, split: str) -> list[tuple[str, tuple[str, ...]]]:
+def read_lexicon(path: Path, split: str) -> list[Entry]:
     """(word, phones) of one split of a lexicon file."""
     with path.open(encoding="utf-8") as file:
         lines = [json.loads(line) for line in file]
     return [(e["word"], tuple(e["phones"])) for e in lines if e["split"] == split]
 
 
-def word_batch(words: list[tuple[str, tuple[str, ...]]]) -> dict[str, Tensor]:
+def word_batch(words: list[Entry]) -> dict[str, Tensor]:
     """(word, phones) pairs -> padded letter and phone ids."""
     phones = [torch.tensor([IDS[p] for p in sounds]) for _, sounds in words]
     return {
@@ -189,14 +190,21 @@ class TalkerObjective:
         turn = int(rng.permutation(POOL)[step % POOL])
         mine = slice_bounds(self.size, rank, world)
         batch = self.train.gather([int(pool[turn * self.size + i]) for i in mine])
-        rng = np.random.default_rng((self.seed, step, 1))
-        said, rare = rng.integers(len(self.said), size=WORDS), rng.random(WORDS)
-        words = [
-            self.said[n] if i % 3 == 0 else self.lexicon[int(rare[i] * len(self.lexicon))]
-            for i, n in enumerate(said)
-        ]
-        batch["words"] = word_batch([words[i] for i in slice_bounds(WORDS, rank, world)])
+        mine = slice_bounds(WORDS, rank, world)
+        batch["words"] = word_batch([self._words(step)[i] for i in mine])
         return batch
+
+    def _words(self, step: int) -> list[Entry]:
+        """Words of similar length for this step: a third as they were said, the rest rarer."""
+        rng = np.random.default_rng((self.seed, step, 1))
+        said, rare = (rng.integers(len(x), size=WORDS_POOL * WORDS) for x in (self.said, self.lexicon))
+        pool = [
+            self.said[said[i]] if i % 3 == 0 else self.lexicon[rare[i]]
+            for i in range(WORDS_POOL * WORDS)
+        ]
+        pool.sort(key=lambda entry: len(entry[0]))
+        turn = int(rng.integers(WORDS_POOL))
+        return pool[turn * WORDS : (turn + 1) * WORDS]
 
     def validate(self) -> dict[str, float]:
         """Loss per code, the same with the phones shuffled, durations, spelling of unseen words."""
