@@ -1,10 +1,13 @@
 """The eyes: a vision transformer that turns a picture into 49 tokens.
 
-14 × 14 patches of 16 pixels go through the shared `Block` without a causal mask, then each 2 × 2
-neighbourhood merges into one token: a 7 × 7 grid that still knows where things are, which a single
-CLS token does not. Normalisation happens inside, so training and inference cannot differ in it.
+A convolutional stem sees edges and textures and brings 224² pixels to a 14 × 14 grid, the shared
+`Block` without a causal mask lets the grid's places look at each other, then each 2 × 2 neighbourhood
+merges into one token: a 7 × 7 grid that still knows where things are, which a single CLS token does
+not. A plain 16-pixel patch embedding learns objects several times more slowly (docs/decisions.md).
+Normalisation happens inside, so training and inference cannot differ in it.
 
-Papers: ViT arXiv:2010.11929; merging neighbours as in Qwen2-VL, arXiv:2409.12191.
+Papers: ViT arXiv:2010.11929; convolutional stems arXiv:2106.14881; merging neighbours as in
+Qwen2-VL, arXiv:2409.12191.
 """
 
 from dataclasses import dataclass
@@ -13,6 +16,7 @@ import numpy as np
 import torch
 from PIL import Image, ImageOps
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from models.block import Block, BlockConfig, RMSNorm, init_weights, rope_table
 from models.checkpoint import Pretrained
@@ -26,12 +30,13 @@ class VisionConfig:
     """Widths in channels, `patch_size` in pixels."""
 
     hidden_size: int = 192
-    num_layers: int = 5
+    num_layers: int = 3
     num_heads: int = 3
     num_kv_heads: int = 3
     head_dim: int = 64
     intermediate_size: int = 512
-    patch_size: int = 16
+    stem_size: int = 64  # of the first stage, at 56²; the second, at 28², has twice as many
+    patch_size: int = 4
     image_size: int = IMAGE_SIZE
     merge: int = 2  # patches a side that become one token
 
@@ -60,6 +65,33 @@ def image_to_tensor(image: Image.Image) -> Tensor:
     return torch.from_numpy(np.array(image)).permute(2, 0, 1)  # (3, 224, 224)
 
 
+class ConvBlock(nn.Module):
+    """x + conv(gelu(conv(norm(x)))), 3 × 3, channels last. (B, H, W, C) -> the same."""
+
+    def __init__(self, channels: int):
+        super().__init__()
+        self.norm = RMSNorm(channels)
+        self.first = nn.Conv2d(channels, channels, 3, padding=1)
+        self.second = nn.Conv2d(channels, channels, 3, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        y = self.norm(x).permute(0, 3, 1, 2)  # (B, C, H, W), a view: memory stays channels last
+        y = self.second(F.gelu(self.first(y)))
+        return x + y.permute(0, 2, 3, 1)  # (B, H, W, C)
+
+
+class Downsample(nn.Module):
+    """3 × 3 with stride 2, channels last. (B, H, W, C) -> (B, H/2, W/2, C')"""
+
+    def __init__(self, channels: int, out_channels: int):
+        super().__init__()
+        self.norm = RMSNorm(channels)
+        self.conv = nn.Conv2d(channels, out_channels, 3, stride=2, padding=1)
+
+    def forward(self, x: Tensor) -> Tensor:
+        return self.conv(self.norm(x).permute(0, 3, 1, 2)).permute(0, 2, 3, 1)
+
+
 class VisionEncoder(Pretrained):
     """uint8 (B, 3, 224, 224) -> (B, 49, hidden), row by row from the top left."""
 
@@ -68,8 +100,14 @@ class VisionEncoder(Pretrained):
     def __init__(self, config: VisionConfig):
         super().__init__()
         self.config = c = config
-        self.grid = c.image_size // c.patch_size
-        self.patch_embed = nn.Linear(3 * c.patch_size**2, c.hidden_size)
+        self.grid = c.image_size // (4 * c.patch_size)
+        self.patch_embed = nn.Linear(3 * c.patch_size**2, c.stem_size)
+        self.stem = nn.Sequential(
+            ConvBlock(c.stem_size),
+            Downsample(c.stem_size, 2 * c.stem_size),
+            ConvBlock(2 * c.stem_size),
+            Downsample(2 * c.stem_size, c.hidden_size),
+        )
         self.row_embed = nn.Parameter(torch.randn(self.grid, c.hidden_size) * 0.02)
         self.column_embed = nn.Parameter(torch.randn(self.grid, c.hidden_size) * 0.02)
         self.layers = nn.ModuleList(Block(c.block()) for _ in range(c.num_layers))
@@ -78,19 +116,19 @@ class VisionEncoder(Pretrained):
         self.apply(init_weights)
 
     def patches(self, pixels: Tensor) -> Tensor:
-        """Cut into patches, scaled to [-1, 1]. uint8 (B, 3, H, W) -> (B, grid², 3 * patch²)"""
+        """Cut into patches, scaled to [-1, 1]. uint8 (B, 3, H, W) -> (B, H/4, W/4, 3 * patch²)"""
         c = self.config
         if pixels.dtype != torch.uint8:
             raise TypeError(f"pixels must be uint8 in 0..255, got {pixels.dtype}")
         if pixels.shape[1:] != (3, c.image_size, c.image_size):
             raise ValueError(f"pixels must be (B, 3, 224, 224), got {tuple(pixels.shape)}")
         x = pixels.to(self.patch_embed.weight.dtype) / 127.5 - 1.0  # (B, 3, H, W)
-        x = x.unflatten(3, (self.grid, c.patch_size)).unflatten(2, (self.grid, c.patch_size))
-        return x.permute(0, 2, 4, 1, 3, 5).flatten(3).flatten(1, 2)  # (B, grid², 3 * patch²)
+        x = x.unflatten(3, (-1, c.patch_size)).unflatten(2, (-1, c.patch_size))
+        return x.permute(0, 2, 4, 1, 3, 5).flatten(3)  # (B, H/patch, W/patch, 3 * patch²)
 
     def forward(self, pixels: Tensor) -> Tensor:
         c, g = self.config, self.grid
-        x = self.patch_embed(self.patches(pixels))  # (B, grid², hidden)
+        x = self.stem(self.patch_embed(self.patches(pixels))).flatten(1, 2)  # (B, grid², hidden)
         x = x + (self.row_embed[:, None] + self.column_embed[None]).flatten(0, 1)
         rope = rope_table(torch.arange(g * g, device=x.device), c.head_dim, 10_000.0)
         for layer in self.layers:

@@ -26,6 +26,7 @@ from tqdm import tqdm
 
 from models.block import Block
 from models.errors import UserError
+from models.vision import ConvBlock, Downsample
 from training import state
 from training.config import TrainConfig, check_same
 from training.distributed import World, no_sync, parallelise, unwrap
@@ -35,6 +36,9 @@ from training.optimizer import decay_start, lr_at, make_optimizers, set_lr
 
 STATE = "state.safetensors"  # the newest state
 STABLE = "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
+
+
+COMPILED = (Block, ConvBlock, Downsample)  # where the time goes
 
 
 class Stopped(Exception):
@@ -241,14 +245,14 @@ class Trainer:
 
 
 def compile_blocks(model: torch.nn.Module) -> None:
-    """Compiles every transformer block in place, once for each shape of its input.
+    """Compiles every block in place, once for each shape of its input.
 
     Blocks are all alike, so this fuses most of a network's small operations for a fraction of the
     compile time of the whole. Objectives that use it pad their batches to few shapes.
     """
     torch._dynamo.config.recompile_limit = 64
     for module in model.modules():
-        if isinstance(module, Block):
+        if isinstance(module, COMPILED):
             module.compile(dynamic=False)
 
 
