@@ -57,7 +57,7 @@ class ThinkerConfig:
             "attention_dropout": 0.0,
             "hidden_act": "silu",
             "use_sliding_window": False,
-            "dtype": "bfloat16",
+            "dtype": "float32",  # stored in bf16, computed in fp32: transformers heeds this too
         }
 
     @classmethod
