@@ -105,7 +105,7 @@ def build_lexicon(path: str | Path, words: Sequence[str]) -> int:
     """Write {"word", "phones", "split"} lines (2 % dev, 2 % test); returns how many."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
+    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     count = 0
     with temporary.open("w", encoding="utf-8") as file:
         for word in tqdm(dict.fromkeys(words), desc="lexicon", unit="word"):
