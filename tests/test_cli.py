@@ -220,14 +220,8 @@ def test_any_unicode_and_endless_text(chat, shipped_dir):
     chat("--text", "🦊\u0301 שלום <|image|> \u202e")
     done = chat("--text", "word " * 20_000, "--max_new_tokens", 4)
     assert "notice: the text is longer than the context" in done.stderr
-    raw = [
-        sys.executable,
-        str(ROOT / "infer_chat.py"),
-        "--text",
-        b"caf\xe9",
-        "--max_new_tokens",
-        "2",
-    ]
+    raw = [sys.executable, str(ROOT / "infer_chat.py"), "--text", b"caf\xe9"]  # Latin-1 bytes
+    raw += ["--max_new_tokens", "2", "--ckpt_dir", str(shipped_dir)]
     done = subprocess.run(
         raw, capture_output=True, check=False, env=os.environ | {"PYTHONIOENCODING": "ascii"}
     )
