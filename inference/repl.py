@@ -15,7 +15,7 @@ from models.errors import UserError
 HELP = """\
 /image PATH   show a picture with the next message     /audio PATH  let it hear a recording
 /say TEXT     speak this text (without TEXT: the last answer); /save writes it
-/voice NAME   the voice to speak with                  /save FILE   .wav .flac .ogg: speech, .txt: the chat
+/voice NAME   the voice to speak with                  /save FILE   .wav: speech, .txt: the chat
 /stats        how full the context is                  /reset       forget the conversation
 /help         this list                                /quit        leave (also exit, quit, q)
 An empty line sends waiting pictures and recordings without words."""
@@ -116,6 +116,7 @@ class Repl:
     def voice(self, name: str) -> None:
         if not name:
             raise UserError("/voice needs a name")
+        self.omni.check_speech(name)
         self.speech = self.speech | {"voice": name}
         self.spoken = None
 

@@ -49,7 +49,7 @@ def draw(logits: Tensor, generators: list[torch.Generator]) -> Tensor:
 
 
 def make_generators(seed: int | None, rows: int) -> list[torch.Generator]:
-    """One CPU generator a row, all of the same seed: a row's draws do not depend on its neighbours."""
+    """One CPU generator a row, all of one seed: a row's draws do not depend on its neighbours."""
     generators = [torch.Generator() for _ in range(rows)]
     for generator in generators:
         generator.seed() if seed is None else generator.manual_seed(seed)
