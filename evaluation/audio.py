@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections import defaultdict
 from pathlib import Path
 
+import torch
+
 from data.hearing import HearingMaker, build_hearing, dequantise_mel
 from data.recorded import build_real_hearing
 from data.shards import ShardReader
@@ -50,10 +52,12 @@ def heard(setting: Setting, snr_db: float | None = None) -> ShardReader:
     name = "hearing_test" if snr_db is None else "hearing_test_noisy"
     make = maker(setting, snr_db)
     folder: Path = setting.data_dir / name
+    threads = torch.get_num_threads()
     build_hearing(
         folder, CLIPS, make.seed, make.split, setting.workers,
         text_folder=make.folder, snr_db=snr_db, shard_size=100,
     )
+    torch.set_num_threads(threads)  # making speech leaves one
     return ShardReader(folder)
 
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from data.words import edit_distance
-from models.normalizer import normalise
+from models.normalizer import can_say, normalise
 
 
 def spoken_words(text: str) -> list[str]:
-    """Lower-case words as they are said: numbers in words, no punctuation."""
+    """Lower-case words as they are said: numbers in words, no punctuation. None of silence."""
+    if not can_say(text):
+        return []
     return [word for word in normalise(text) if word not in (",", ".")]
 
 

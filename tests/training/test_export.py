@@ -1,0 +1,71 @@
+"""Export from a run folder made of random parts."""
+
+import json
+import shutil
+from pathlib import Path
+
+import pytest
+
+from inference import Omni
+from inference.speech import Speaker
+from models.checkpoint import read_json
+from models.codec import MelCodec
+from models.errors import UserError
+from models.frontend import Frontend
+from models.talker import Talker
+from models.vocoder import Vocoder
+from training import export as exporting
+from training.export import export
+from training.objective import STAGES, Paths
+
+
+@pytest.fixture
+def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
+    """What finished stages leave, with the parts of the random nano checkpoint."""
+    paths = Paths(data=tmp_path / "data", runs=tmp_path / "runs", real=None, preset="nano")
+    for stage in STAGES:
+        paths.final(stage).mkdir(parents=True)
+        record = {"stage": stage, "seed": 0, "steps": 7, "seconds": 12.5, "device": "cpu"}
+        (paths.final(stage) / "training.json").write_text(json.dumps(record))
+    for name in ("config.json", "model.safetensors", "tokenizer.model"):
+        shutil.copy(nano_text_dir / name, paths.final("thinker") / name)
+    shutil.copytree(nano_omni_dir, paths.final("omni"), dirs_exist_ok=True)
+    for stage, kind in (("codec", MelCodec), ("vocoder", Vocoder), ("talker", Talker)):
+        kind.from_pretrained(nano_omni_dir, stage).save_pretrained(paths.final(stage))
+    frontend = Frontend.from_pretrained(nano_omni_dir, "frontend")
+    frontend.save_pretrained(paths.final("talker") / "frontend")
+    return paths
+
+
+def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
+    thinker, omni = export(runs, "nano", tmp_path / "out")
+    assert (thinker.name, omni.name) == ("thinker_nano", "omni_sft_nano")
+    for folder in (thinker, omni):
+        assert isinstance(Omni.from_pretrained(folder).chat("Hi", max_new_tokens=3), str)
+        card = (folder / "README.md").read_text()
+        assert card.startswith("---\nlicense: apache-2.0\n")
+        assert "python train.py thinker --preset nano" in card and "<!-- results:" in card
+        assert (folder / "training" / "thinker.json").is_file()
+    assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
+    assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
+    assert len(list((omni / "training").iterdir())) == len(STAGES)
+    assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["omni_sft_nano", "thinker_nano"]
+
+
+def test_missing_stage_is_named_and_nothing_is_left(runs, tmp_path):
+    shutil.rmtree(runs.final("vocoder"))
+    with pytest.raises(UserError, match="train.py vocoder --preset nano"):
+        export(runs, "nano", tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+def test_too_large_keeps_the_old_checkpoint(runs, tmp_path, monkeypatch):
+    out = tmp_path / "out"
+    export(runs, "nano", out)
+    mark = out / "omni_sft_nano" / "mark"
+    mark.touch()
+    monkeypatch.setattr(exporting, "LIMIT_BYTES", 1000)
+    with pytest.raises(UserError, match="MB"):
+        export(runs, "nano", out)
+    assert mark.exists()
+    assert not [path for path in Path(out).iterdir() if path.name.startswith(".")]
