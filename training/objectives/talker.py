@@ -190,8 +190,8 @@ class TalkerObjective:
         turn = int(rng.permutation(POOL)[step % POOL])
         mine = slice_bounds(self.size, rank, world)
         batch = self.train.gather([int(pool[turn * self.size + i]) for i in mine])
-        mine = slice_bounds(WORDS, rank, world)
-        batch["words"] = word_batch([self._words(step)[i] for i in mine])
+        words = self._words(step)
+        batch["words"] = word_batch([words[i] for i in slice_bounds(WORDS, rank, world)])
         return batch
 
     def _words(self, step: int) -> list[Entry]:
