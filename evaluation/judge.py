@@ -1,13 +1,15 @@
 """The judge of speech: pocketsphinx with the model inside its wheel. It is fragile to noise.
 
-`hear` writes down what it hears with its open language model; given `choices` it says which of
-these sentences it heard. Every utterance is judged by itself: none adapts the judge to the next.
+`hear` writes down what it hears with its open language model, or with that of `model`, an ARPA
+file; given `choices` it says which of these sentences it heard. Every utterance is
+judged by itself: none adapts the judge to the next.
 """
 
 from __future__ import annotations
 
 import multiprocessing
 from functools import lru_cache, partial
+from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
@@ -18,15 +20,16 @@ from models.mel import SAMPLE_RATE
 
 
 @lru_cache(maxsize=2)
-def decoder(choices: tuple[str, ...] | None):
-    """A decoder: with the open language model, or with a grammar of these sentences."""
+def decoder(choices: tuple[str, ...] | None = None, model: str | None = None):
+    """A decoder: with the open language model, another one, or a grammar of these sentences."""
     try:
         from pocketsphinx import Decoder
     except ImportError:
         raise UserError("pocketsphinx is missing: pip install -r requirements-dev.txt") from None
+    settings = {"samprate": float(SAMPLE_RATE), "cmn": "batch", "loglevel": "FATAL"}
     if choices is None:
-        return Decoder(samprate=float(SAMPLE_RATE), cmn="batch", loglevel="FATAL")
-    made = Decoder(samprate=float(SAMPLE_RATE), cmn="batch", loglevel="FATAL", lm=None)
+        return Decoder(**settings, lm=model) if model else Decoder(**settings)
+    made = Decoder(**settings, lm=None)
     sentences = " | ".join(choices)
     made.add_jsgf_string("choices", f"#JSGF V1.0; grammar choices; public <said> = {sentences};")
     made.activate_search("choices")
@@ -35,14 +38,16 @@ def decoder(choices: tuple[str, ...] | None):
 
 def knows(text: str) -> bool:
     """Whether every word is in the judge's dictionary."""
-    return all(decoder(None).lookup_word(word) for word in spoken_words(text))
+    return all(decoder().lookup_word(word) for word in spoken_words(text))
 
 
-def hear_one(wave: np.ndarray, choices: tuple[str, ...] | None = None) -> str:
+def hear_one(
+    wave: np.ndarray, choices: tuple[str, ...] | None = None, model: str | None = None
+) -> str:
     """float (samples,) in [-1, 1] at 16 kHz, or int16 -> the words."""
     if wave.dtype != np.int16:
         wave = (np.clip(wave, -1, 1) * 32767).astype(np.int16)
-    judge = decoder(choices)
+    judge = decoder(choices, model)
     judge.reinit_feat()  # forget the loudness and channel of the utterance before
     judge.start_utt()
     judge.process_raw(wave.tobytes(), full_utt=True)
@@ -52,13 +57,17 @@ def hear_one(wave: np.ndarray, choices: tuple[str, ...] | None = None) -> str:
 
 
 def hear(
-    waves: list[np.ndarray], workers: int, desc: str, choices: list[str] | None = None
+    waves: list[np.ndarray],
+    workers: int,
+    desc: str,
+    choices: list[str] | None = None,
+    model: Path | None = None,
 ) -> list[str]:
     """What the judge hears in each; with `choices`, which of them."""
     allowed = None
     if choices is not None:
         allowed = tuple(dict.fromkeys(" ".join(spoken_words(text)) for text in choices))
-    job = partial(hear_one, choices=allowed)
+    job = partial(hear_one, choices=allowed, model=str(model) if model else None)
     if workers == 1:
         return [job(wave) for wave in tqdm(waves, desc=desc)]
     with multiprocessing.get_context("spawn").Pool(workers) as pool:

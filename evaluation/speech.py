@@ -1,14 +1,18 @@
 """Speaking: what the judge hears in each step from the teacher's voice to the Talker's.
 
 All rows say the same held-out sentences, and the same judge hears them twice: with its open
-language model (word error rate), and choosing among these sentences (closed set). Controls: the
-Talker judged against another sentence's text (shuffled), and its sound backwards.
+language model (word error rate), and choosing among these sentences (closed set). Then all rows
+say generated sentences of the test split, judged with a trigram model of others (matched).
+Controls: the Talker judged against another sentence's text (shuffled), and its sound backwards.
 """
 
 from __future__ import annotations
 
+import random
+import tempfile
 import time
 from dataclasses import dataclass
+from pathlib import Path
 
 import numpy as np
 import torch
@@ -16,10 +20,13 @@ from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
 
+from data.sentences import answer
 from data.shards import ShardReader
 from data.speaking import build_speaking
+from data.tts import flite
 from evaluation.asking import another
 from evaluation.judge import hear, knows
+from evaluation.language import arpa
 from evaluation.results import Figure, error_rate, mean, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.words import spoken_words, word_errors
@@ -31,6 +38,7 @@ from models.quantizer import perplexity
 
 SENTENCES = 100
 TEST_UTTERANCES = 300
+GENERATED, LANGUAGE = 60, 2000  # generated sentences judged, and others for the language model
 WORDS = range(3, 13)  # words of a sentence: shorter says little, longer takes the judge long
 
 
@@ -54,7 +62,26 @@ def measure(setting: Setting) -> Measured:
     speaker = Speaker.from_pretrained(setting.ckpt_dir)
     chosen = sentences(ShardReader(folder), setting.count(SENTENCES), speaker.voices)
     rows = [say(speaker, item) for item in tqdm(chosen, desc="speaking")]
-    return judged(rows, setting.workers) | fidelity(rows) | codebooks(speaker, rows) | pace(rows)
+    drawn = generated(setting.count(GENERATED), speaker.voices[0])
+    plain = [say(speaker, item) for item in tqdm(drawn, desc="speaking generated sentences")]
+    figures = judged(rows, setting.workers) | matched(plain, setting.workers)
+    return figures | fidelity(rows) | codebooks(speaker, rows) | pace(rows)
+
+
+def known_answers(rng: random.Random, split: str, count: int) -> list[str]:
+    """Different generated answers of a split whose words the judge knows."""
+    texts: dict[str, None] = {}
+    while len(texts) < count:
+        text = answer(rng, split)
+        if len(spoken_words(text)) in WORDS and knows(text):
+            texts[text] = None
+    return list(texts)
+
+
+def generated(count: int, voice: str) -> list[dict]:
+    """Generated sentences as the teacher says them."""
+    texts = known_answers(random.Random(f"generated-{SEED}"), "test", count)
+    return [{"text": t, "voice": voice, "wave": flite.synthesise(t, voice).wave} for t in texts]
 
 
 def sentences(reader: ShardReader, count: int, voices: list[str]) -> list[dict]:
@@ -106,21 +133,38 @@ def judged(rows: list[Row], workers: int) -> Measured:
     figures: Measured = {}
     for name in JUDGED:
         waves = [row.waves[name] for row in rows]
-        heard = {
-            "wer": hear(waves, workers, f"judging {name}"),
-            "closed": hear(waves, workers, f"choosing {name}", choices=texts),
-        }
-        against = {name: texts}
-        if name == "talker":
-            against["talker_shuffled"] = [texts[i] for i in another(len(texts))]
-        for row, truth in against.items():
-            pairs = [word_errors(t, s) for t, s in zip(truth, heard["wer"], strict=True)]
+        said = hear(waves, workers, f"judging {name}")
+        chosen = hear(waves, workers, f"choosing {name}", choices=texts)
+        for row, truth in against(name, texts).items():
+            pairs = [word_errors(t, s) for t, s in zip(truth, said, strict=True)]
+            right = [spoken_words(t) == s.split() for t, s in zip(truth, chosen, strict=True)]
             figures[f"{row}/wer"] = error_rate(pairs, SEED)
-            right = [
-                spoken_words(t) == s.split() for t, s in zip(truth, heard["closed"], strict=True)
-            ]
             figures[f"{row}/closed"] = rate(right, SEED)
     return figures
+
+
+def matched(rows: list[Row], workers: int) -> Measured:
+    """Word error rates of generated sentences, by a language model of others of their sort."""
+    texts = [row.text for row in rows]
+    others = known_answers(random.Random("language model"), "train", LANGUAGE)
+    figures: Measured = {}
+    with tempfile.TemporaryDirectory() as folder:
+        model = Path(folder) / "answers.arpa"
+        model.write_text(arpa([spoken_words(text) for text in others]), encoding="utf-8")
+        for name in JUDGED:
+            waves = [row.waves[name] for row in rows]
+            said = hear(waves, workers, f"judging generated, {name}", model=model)
+            for row, truth in against(name, texts).items():
+                pairs = [word_errors(t, s) for t, s in zip(truth, said, strict=True)]
+                figures[f"{row}/matched"] = error_rate(pairs, SEED)
+    return figures
+
+
+def against(name: str, texts: list[str]) -> dict[str, list[str]]:
+    """The rows that one set of sounds gives, with the texts they are held against."""
+    if name != "talker":
+        return {name: texts}
+    return {name: texts, "talker_shuffled": [texts[i] for i in another(len(texts))]}
 
 
 def fidelity(rows: list[Row]) -> Measured:

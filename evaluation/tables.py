@@ -175,8 +175,9 @@ def speech(results: Results) -> str:
         return "" if figures and name not in figures else show(results, "speech", name)
 
     return table(
-        ["speech", "judged word error rate", "right sentence of the set chosen", "STOI"],
-        [[what, *(cell(f"{name}/{key}") for key in ("wer", "closed", "stoi"))]
+        ["speech", "word error rate, open judge", "generated sentences, matched judge",
+         "right sentence of the set chosen", "STOI"],
+        [[what, *(cell(f"{name}/{key}") for key in ("wer", "matched", "closed", "stoi"))]
          for what, name in rows],
     )
 
