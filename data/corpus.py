@@ -14,7 +14,7 @@ import multiprocessing
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
@@ -26,6 +26,7 @@ from data.conversation import picture_lines, sample_conversation
 from models.errors import UserError
 from models.tokenizer import Tokenizer
 
+ENOUGH = 2  # times the tokens wanted of all sets together: no more of one set is read
 CHUNK = 20_000  # generated tokens made by one call: the unit of work, a pure function of its index
 
 
@@ -89,41 +90,55 @@ def _cut(turns: list[list[int]], overhead: int, limit: int) -> int:
     return len(turns)
 
 
-def english(real: str | Path, extra: str | Path | None, tokenizer: Tokenizer, split: str,
-            limit: int) -> Iterator[tuple[str, list[int]]]:
-    """(set, ids) of every real document of a split."""
+def dialogue_documents(real: str | Path, name: str, tokenizer: Tokenizer, split: str,
+                       limit: int) -> Iterator[list[int]]:
+    """Ids of the dialogues of one set and split, in the chat template."""
     end = tokenizer.eos
-    for name in text.DIALOGUES if real else ():
-        for system, turns in text.dialogues(real, name):
-            if text.split_of(" ".join(turns)) != split:
-                continue
-            encoded = [tokenizer.encode(turn) for turn in turns]
-            head = [tokenizer.bos, tokenizer.symbols["<|system|>"], *tokenizer.encode(system), end]
-            count = _cut(encoded, len(head), limit) // 2 * 2
-            ids = list(head)
-            for place, turn in enumerate(encoded[:count]):
-                role = "<|assistant|>" if place % 2 else "<|user|>"
-                ids += [tokenizer.symbols[role], *turn, end]
-            if count:
-                yield name, ids
-    plain: list[tuple[str, Callable[[], Iterator[str]]]] = []
+    for system, turns in text.dialogues(real, name):
+        if text.split_of(" ".join(turns)) != split:
+            continue
+        encoded = [tokenizer.encode(turn) for turn in turns]
+        head = [tokenizer.bos, tokenizer.symbols["<|system|>"], *tokenizer.encode(system), end]
+        count = _cut(encoded, len(head), limit) // 2 * 2
+        ids = list(head)
+        for place, turn in enumerate(encoded[:count]):
+            role = "<|assistant|>" if place % 2 else "<|user|>"
+            ids += [tokenizer.symbols[role], *turn, end]
+        if count:
+            yield ids
+
+
+def plain_documents(documents: Iterator[str], tokenizer: Tokenizer, split: str,
+                    limit: int) -> Iterator[list[int]]:
+    """Ids of the plain documents of a split."""
+    for document in documents:
+        if text.split_of(document) == split:
+            yield [tokenizer.bos, *tokenizer.encode(document)[: limit - 2], tokenizer.eos]
+
+
+def english(real: str | Path | None, extra: str | Path | None, tokenizer: Tokenizer, split: str,
+            limit: int) -> Iterator[tuple[str, Iterator[list[int]]]]:
+    """(set, its documents' ids) for every set of real text."""
     if real:
-        plain += [(name, partial(reader, real)) for name, reader in text.SENTENCES.items()]
+        for name in text.DIALOGUES:
+            yield name, dialogue_documents(real, name, tokenizer, split, limit)
+        for name, reader in text.SENTENCES.items():
+            yield name, plain_documents(reader(real), tokenizer, split, limit)
     if extra:
-        plain.append(("extra", partial(text.text_files, extra)))
-    for name, reader in plain:
-        for document in reader():
-            if text.split_of(document) == split:
-                ids = tokenizer.encode(document)[: limit - 2]
-                yield name, [tokenizer.bos, *ids, end]
+        yield "extra", plain_documents(text.text_files(extra), tokenizer, split, limit)
 
 
 def _real_tokens(real, extra, tokenizer: Tokenizer, split: str, options: CorpusOptions,
                  wanted: int, seed: int) -> tuple[np.ndarray, dict[str, int]]:
     """Up to `wanted` tokens: each set at most three times over, small sets first, shuffled."""
     sets: dict[str, list[np.ndarray]] = {}
-    for name, ids in english(real, extra, tokenizer, split, options.document_tokens):
-        sets.setdefault(name, []).append(np.asarray(ids, dtype=np.uint16))
+    for name, documents in english(real, extra, tokenizer, split, options.document_tokens):
+        used = 0
+        for ids in documents:
+            sets.setdefault(name, []).append(np.asarray(ids, dtype=np.uint16))
+            used += len(ids)
+            if used >= ENOUGH * wanted:  # a small corpus need not read a large set to its end
+                break
     rng = random.Random(f"english-{seed}-{split}")
     chosen: list[np.ndarray] = []
     counts: dict[str, int] = {}
