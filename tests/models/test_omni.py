@@ -1,0 +1,79 @@
+"""Eyes, ears and fusion: shapes, contracts and what goes where."""
+
+import pytest
+import torch
+from PIL import Image
+
+from models.audio import AudioConfig, AudioEncoder, audio_tokens
+from models.mel import HOP, SILENCE, log_mel, mel_filters
+from models.omni import OmniModel
+from models.vision import VisionConfig, VisionEncoder, image_to_tensor
+
+NANO = {"num_heads": 2, "num_kv_heads": 1, "head_dim": 16, "intermediate_size": 48}
+
+
+@torch.no_grad()
+def test_a_picture_is_49_tokens_of_uint8_pixels_only():
+    eyes = VisionEncoder(VisionConfig(hidden_size=32, num_layers=1, stem_size=8, **NANO))
+    pixels = torch.randint(0, 256, (2, 3, 224, 224), dtype=torch.uint8)
+    assert eyes(pixels).shape == (2, 49, 32)
+    with pytest.raises(TypeError, match="uint8"):
+        eyes(pixels.float())  # scaled twice would look almost right
+    with pytest.raises(ValueError, match="224"):
+        eyes(pixels[..., :100])
+
+
+def test_pictures_of_every_mode_become_upright_rgb_on_white():
+    for mode in ("1", "L", "P", "RGB", "RGBA", "CMYK", "I;16", "LA"):
+        assert image_to_tensor(Image.new(mode, (30, 20))).shape == (3, 224, 224)
+    clear = Image.new("RGBA", (4, 4), (0, 0, 0, 0))
+    assert image_to_tensor(clear).min() == 255
+
+
+@pytest.mark.parametrize("frames", [1, 7, 8, 33])
+@torch.no_grad()
+def test_hearing_a_clip_alone_equals_hearing_it_in_a_batch(frames):
+    torch.manual_seed(0)
+    ears = AudioEncoder(AudioConfig(hidden_size=32, num_layers=2, conv_size=16, **NANO)).eval()
+    mel = torch.randn(1, 128, frames)
+    batch = torch.randn(2, 128, 100)  # what lies beyond a clip's end must not matter
+    batch[1, :, :frames] = mel
+    alone = ears(mel, torch.tensor([frames]))
+    assert alone.shape == (1, audio_tokens(frames), 32)
+    together = ears(batch, torch.tensor([100, frames]))[1, : audio_tokens(frames)]
+    assert torch.allclose(alone[0], together, atol=1e-5)
+
+
+@torch.no_grad()
+def test_order_of_sounds_is_heard():
+    torch.manual_seed(0)
+    ears = AudioEncoder(AudioConfig(hidden_size=32, num_layers=2, conv_size=16, **NANO)).eval()
+    sound = torch.randn(1, 128, 8)
+    twice = torch.cat([sound, torch.zeros(1, 128, 40), sound], 2)  # the same, early and late
+    tokens = ears(twice, torch.tensor([56]))[0]
+    assert not torch.allclose(tokens[0], tokens[6], atol=1e-2)
+
+
+def test_mel_has_a_frame_every_10_ms_and_no_dead_bin():
+    assert log_mel(torch.zeros(2, 16_000)).shape == (2, 128, 100)
+    assert log_mel(torch.zeros(159)).shape == (128, 0)
+    assert float(log_mel(torch.zeros(HOP)).max()) == pytest.approx(SILENCE, abs=1e-3)
+    assert bool((mel_filters().sum(1) > 0.5).all())
+
+
+@torch.no_grad()
+def test_media_take_their_own_places(nano_omni_dir):
+    omni = OmniModel.from_pretrained(nano_omni_dir)
+    image, sound, word = omni.image_token, omni.audio_token, 20
+    ids = torch.tensor([[word, *[image] * 49, word, *[sound] * 3, *[image] * 49, word]])
+    pictures = torch.randn(2, 49, 64)
+    clip = torch.randn(3, 64)
+    x = omni.fuse(ids, pictures, [clip])
+    assert torch.equal(x[0, 1:50], pictures[0])
+    assert torch.equal(x[0, 51:54], clip)
+    assert torch.equal(x[0, 54:103], pictures[1])
+    assert torch.equal(x[0, [0, 50, 103]], omni.thinker.embed(torch.tensor([word] * 3)))
+    with pytest.raises(ValueError, match="image"):
+        omni.fuse(ids, pictures[:1], [clip])
+    with pytest.raises(ValueError, match="audio"):
+        omni.fuse(ids, pictures)

@@ -1,0 +1,108 @@
+"""The Thinker: equal to transformers' Qwen3, cached equals full, padding changes nothing."""
+
+import json
+
+import pytest
+import torch
+
+from models.errors import UserError
+from models.thinker import Thinker, ThinkerConfig
+
+SMALL = ThinkerConfig(
+    vocab_size=128, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+    num_key_value_heads=2, head_dim=16, intermediate_size=48, max_position_embeddings=64,
+)
+
+
+def make(config: ThinkerConfig = SMALL) -> Thinker:
+    torch.manual_seed(0)
+    thinker = Thinker(config).eval()
+    for weight in thinker.parameters():
+        if weight.dim() > 1:
+            weight.data.mul_(5)  # far from uniform logits, so that a difference shows
+    return thinker
+
+
+@pytest.mark.parametrize("tied", [True, False])
+@torch.no_grad()
+def test_logits_equal_transformers(tmp_path, tied):
+    from transformers import AutoModelForCausalLM
+
+    thinker = make(ThinkerConfig(**{**vars(SMALL), "tie_word_embeddings": tied}))
+    thinker.save_pretrained(tmp_path, dtype=torch.float32)
+    theirs = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32).eval()
+    ids = torch.randint(4, 128, (2, 20))
+    assert torch.allclose(thinker(ids), theirs(ids).logits, atol=1e-4)
+    assert torch.equal(Thinker.from_pretrained(tmp_path)(ids), thinker(ids))
+
+
+@torch.no_grad()
+def test_loads_what_transformers_saves_in_shards(tmp_path):
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
+    config = Qwen3Config(
+        vocab_size=128, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=16, intermediate_size=48, max_position_embeddings=64,
+        tie_word_embeddings=True,
+    )
+    theirs = Qwen3ForCausalLM(config).eval().float()
+    theirs.save_pretrained(tmp_path, max_shard_size="20KB")
+    assert len(list(tmp_path.glob("*.safetensors"))) > 1
+    ids = torch.randint(4, 128, (1, 12))
+    assert torch.allclose(Thinker.from_pretrained(tmp_path)(ids), theirs(ids).logits, atol=1e-4)
+
+
+@torch.no_grad()
+def test_cached_equals_full():
+    thinker, ids = make(), torch.randint(4, 128, (2, 20))
+    cache = thinker.new_cache(2, 20)
+    parts = [thinker(ids[:, :7], cache=cache), thinker(ids[:, 7:12], cache=cache)]
+    parts += [thinker(ids[:, t : t + 1], cache=cache) for t in range(12, 20)]
+    assert torch.allclose(torch.cat(parts, 1), thinker(ids), atol=1e-4)
+
+
+@torch.no_grad()
+def test_left_padding_changes_nothing_even_with_a_cache():
+    thinker, ids = make(), torch.randint(4, 128, (1, 10))
+    padded = torch.cat([torch.full((1, 5), 3), ids], 1)
+    mask = (torch.arange(15) >= 5)[None]
+    full = thinker(ids)
+    assert torch.allclose(thinker(padded, attention_mask=mask)[:, 5:], full, atol=1e-4)
+    cache = thinker.new_cache(1, 15)
+    thinker(padded[:, :9], attention_mask=mask[:, :9], cache=cache)
+    rest = thinker(padded[:, 9:], attention_mask=mask, cache=cache)
+    assert torch.allclose(rest, full[:, 4:], atol=1e-4)
+
+
+def test_a_full_cache_says_so():
+    thinker = make()
+    with pytest.raises(UserError, match="full"):
+        thinker(torch.zeros(1, 5, dtype=torch.long), cache=thinker.new_cache(1, 4))
+
+
+@pytest.mark.parametrize("change", ["missing", "unexpected", "shape"])
+def test_a_key_that_does_not_fit_is_named(tmp_path, change):
+    from safetensors.torch import load_file, save_file
+
+    make().save_pretrained(tmp_path)
+    tensors = load_file(tmp_path / "model.safetensors")
+    key = "model.layers.1.mlp.up_proj.weight"
+    if change == "missing":
+        del tensors[key]
+    elif change == "unexpected":
+        key = "model.layers.7.mlp.up_proj.weight"
+        tensors[key] = torch.zeros(2)
+    else:
+        tensors[key] = torch.zeros(3, 3)
+    save_file(tensors, tmp_path / "model.safetensors")
+    with pytest.raises(UserError, match=key):
+        Thinker.from_pretrained(tmp_path)
+
+
+def test_a_config_that_changes_the_maths_is_refused(tmp_path):
+    make().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    config["rope_scaling"] = {"rope_type": "yarn", "factor": 4.0}
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match="RoPE"):
+        Thinker.from_pretrained(tmp_path)

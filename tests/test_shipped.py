@@ -1,0 +1,109 @@
+"""The shipped weights do what they are for, and the controls that must fail do fail."""
+
+import json
+from pathlib import Path
+
+import pytest
+import torch
+from PIL import Image
+
+from data.samples import samples
+from data.scoring import score
+from data.words import edit_distance
+from inference import Omni
+from models.codec import MelCodec
+from models.frontend import VOICES
+from models.mel import log_mel
+from models.phones import IDS
+from models.talker import Talker, align
+from models.thinker import Thinker
+
+ROOT = Path(__file__).resolve().parent.parent
+SCENES = Path(__file__).parent / "fixtures" / "scenes"
+
+
+@pytest.fixture(scope="module")
+def omni() -> Omni:
+    return Omni.from_pretrained()
+
+
+def words(text: str) -> list[str]:
+    return "".join(c for c in text.lower() if c.isalnum() or c in " '").split()
+
+
+@torch.no_grad()
+def test_thinker_equals_transformers():
+    from transformers import AutoModelForCausalLM
+
+    folder = ROOT / "checkpoints" / "thinker_tiny"
+    ours = Thinker.from_pretrained(folder)
+    theirs = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32).eval()
+    ids = torch.randint(4, 4096, (2, 64), generator=torch.Generator().manual_seed(0))
+    assert (ours(ids) - theirs(ids).logits).abs().max() < 1e-4
+
+
+def test_transformers_generates_the_same_greedy_tokens():
+    from transformers import AutoModelForCausalLM
+
+    folder = ROOT / "checkpoints" / "thinker_tiny"
+    ours = Omni.from_pretrained(folder)
+    theirs = AutoModelForCausalLM.from_pretrained(folder)
+    for question in ("Hello, how are you?", "What is the capital of France?", "What is 3 plus 4?"):
+        prompt = ours.tokenizer.encode_chat([{"role": "user", "content": question}])
+        out = theirs.generate(
+            torch.tensor([prompt]), do_sample=False, max_new_tokens=40,
+            eos_token_id=2, pad_token_id=3,
+        )[0, len(prompt) :].tolist()
+        reply = ours.chat(question, max_new_tokens=40)
+        assert reply == ours.tokenizer.decode([i for i in out if i != 2])
+
+
+def test_pictures_are_seen_and_a_blank_one_is_not(omni):
+    asked = json.loads((SCENES / "questions.json").read_text())
+    blank = Image.new("RGB", (224, 224), (128, 128, 128))
+    requests, truths = [], []
+    for index, questions in enumerate(asked):
+        for q in questions:
+            image = Image.open(SCENES / f"{index:02d}.jpg")
+            requests.append({"text": q["question"], "image": image})
+            truths.append(q)
+    seen = omni.batch(requests)
+    unseen = omni.batch([r | {"image": blank} for r in requests])
+    right = sum(map(score, seen, truths)) / len(truths)
+    by_chance = sum(map(score, unseen, truths)) / len(truths)
+    assert right > 0.6
+    assert right - by_chance > 0.15
+
+
+def test_speech_is_heard_and_shuffled_speech_is_not(omni):
+    clips = samples("test")
+    heard = [words(omni.transcribe((c["wave"] / 32768.0, 16_000))) for c in clips]
+    true = [words(c["text"]) for c in clips]
+    total = sum(map(len, true))
+    error = sum(map(edit_distance, true, heard)) / total
+    shuffled = sum(map(edit_distance, true, heard[1:] + heard[:1])) / total
+    assert error < 0.6
+    assert shuffled - error > 0.3
+
+
+@torch.no_grad()
+def test_shuffled_text_makes_the_talker_clearly_worse():
+    folder = ROOT / "checkpoints" / "omni_sft_tiny"
+    codec, talker = (kind.from_pretrained(folder, name) for kind, name in
+                     ((MelCodec, "codec"), (Talker, "talker")))
+    talker.set_codebooks(codec.quantizer.codebooks)
+    losses = {"true": 0.0, "shuffled": 0.0}
+    for clip in samples("test"):
+        wave = torch.from_numpy(clip["wave"] / 32768.0).float()
+        codes = codec.encode(log_mel(torch.nn.functional.pad(wave, (0, -len(wave) % 640)))[None])
+        phones = torch.tensor([[IDS[phone] for phone, *_ in clip["phones"]]])
+        seconds = torch.tensor([[end - start for _, start, end, *_ in clip["phones"]]])
+        where = align(seconds, talker.config.frame_seconds, torch.tensor([codes.shape[1]]))
+        word = [entry[3] for entry in clip["phones"]]
+        starts = torch.tensor([[w >= 0 and w != v for w, v in zip(word, [-1, *word])]]).long()
+        voice = torch.tensor([list(VOICES).index(clip["voice"])])
+        order = torch.randperm(phones.shape[1], generator=torch.Generator().manual_seed(0))
+        for name, said in (("true", phones), ("shuffled", phones[:, order])):
+            first = talker(said, starts, voice, where, codes)[0]
+            losses[name] += float(torch.nn.functional.cross_entropy(first[0], codes[0, :, 0]))
+    assert losses["shuffled"] > losses["true"] + 0.5 * len(samples("test"))
