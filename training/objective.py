@@ -55,6 +55,9 @@ class Objective(Protocol):
     Parameters with `requires_grad=False` stay fixed. Linear weights under a module list named
     `layers` or `blocks` are Muon's; everything else is AdamW's."""
 
+    # Optional, `fixed_shapes: nn.Module`: the part of the model that `compile: true` compiles, where
+    # only some of it sees inputs of few shapes. Without it, all blocks of `model` are compiled.
+
     def batch(self, step: int, rank: int, world: int) -> Any:
         """Slice `rank` of `world` of the global batch of `step`: tensors (CPU) in dicts and lists.
 

@@ -47,8 +47,8 @@ class OmniTask(nn.Module):
         super().__init__()
         self.omni = omni
 
-    def logits(self, batch: dict[str, Tensor]) -> Tensor:
-        """(B, S - 1, V) for the tokens after the first."""
+    def logits(self, batch: dict[str, Tensor], asked: Tensor) -> Tensor:
+        """(n, V) for the n learnt tokens, asked (B, S - 1): most of a lesson is not learnt."""
         images = clips = None
         if "pixels" in batch:
             images = self.omni.encode_images(batch["pixels"])  # (N, 49, D)
@@ -59,16 +59,15 @@ class OmniTask(nn.Module):
             clips = [row[:n] for row, n in zip(encoded, lengths, strict=True)]
         x = self.omni.fuse(batch["ids"][:, :-1], images, clips)  # (B, S - 1, D)
         # Padding is on the right, where a causal model never looks: no mask is needed.
-        return self.omni.thinker(inputs_embeds=x)
+        return self.omni.thinker.logits(self.omni.thinker.hidden(x)[asked])
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
-        logits = self.logits(batch)
         targets = batch["targets"][:, 1:]
-        loss = next_token_loss(logits, targets)
         asked = targets != -100
-        right = ((logits.argmax(-1) == targets) & asked).sum()
-        logs = {"token_accuracy": (right.detach(), asked.sum())}
-        return Loss(loss, asked.sum(), logs)
+        logits, wanted = self.logits(batch, asked), targets[asked]  # (n, V), (n,)
+        loss = next_token_loss(logits, wanted)
+        right = (logits.argmax(-1) == wanted).sum().detach()
+        return Loss(loss, wanted.numel(), {"token_accuracy": right})
 
 
 class OmniObjective:
@@ -80,20 +79,26 @@ class OmniObjective:
         self.model = OmniTask(self.assemble(paths))
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.shares = config["data"]["shares"]
+        self.pattern = sum(self.shares.values())
         self.sequence_length = config["data"]["sequence_length"]
         taught = {kind for kind, share in self.shares.items() if share} - {"english"}
         if "spoken_picture" in taught:
             taught.add("clip")
         self.kinds = [kind for kind in KINDS if kind in taught]
         unknown = set(self.shares) ^ {kind for kind in KINDS if kind != "clip"}
-        if unknown or sum(self.shares.values()) != self.size:
-            raise ValueError(f"omni.data.shares must name every kind and sum to {self.size}")
+        if unknown or self.size % self.pattern:
+            raise ValueError("omni.data.shares must name every kind, its sum divide batch_size")
         self.readers = {}
         for split in ("train", "dev"):
             for name in ("scenes", "clips", "hearing"):
                 self.readers[name, split] = ShardReader(paths.data / f"{name}_{split}")
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
+
+    @property
+    def fixed_shapes(self) -> nn.Module:
+        """What is worth compiling: the eyes always see pictures of one size."""
+        return self.model.omni.vision
 
     def assemble(self, paths: Paths) -> OmniModel:
         """The trained parts, joined by fresh projectors."""
@@ -125,7 +130,12 @@ class OmniObjective:
         return heard
 
     def kind_at(self, place: int, step: int) -> str:
-        """Which kind of lesson stands at a place of the global batch; kinds stand together."""
+        """Which kind of lesson stands at a place of the global batch.
+
+        The batch is the pattern of shares over and over, kinds standing together within it, so
+        that processes have equal work and slices have lessons of like length.
+        """
+        place %= self.pattern
         for kind, share in self.shares.items():
             if place < share:
                 clips = kind == "spoken_picture" and step % CLIP_EVERY == CLIP_EVERY - 1
@@ -201,7 +211,9 @@ class OmniObjective:
                 batch = self.collate([self.lesson(kind, rng, "dev") for rng in rngs])
                 batch = to_device(batch, device)
                 targets = batch["targets"][:, 1:]
-                hits = (self.model.logits(batch).argmax(-1) == targets) | (targets == -100)
+                asked = targets != -100
+                hits = asked.clone()
+                hits[asked] = self.model.logits(batch, asked).argmax(-1) == targets[asked]
                 right += sum(replies_right(row, t) for row, t in zip(hits, targets, strict=True))
                 count += sum(replies(t) for t in targets)
             figures[kind] = right / count

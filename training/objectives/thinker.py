@@ -15,10 +15,8 @@ DEV_ROWS = 32
 
 
 def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
-    """Summed cross entropy. logits (B, T, V), targets (B, T), -100 where nothing is asked."""
-    return F.cross_entropy(
-        logits.flatten(0, 1).float(), targets.flatten(), ignore_index=-100, reduction="sum"
-    )
+    """Summed cross entropy in nats. logits (..., V), targets (...)."""
+    return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), reduction="sum")
 
 
 class ThinkerTask(nn.Module):
