@@ -216,7 +216,7 @@ class Trainer:
         return {
             "identity": self.identity,
             "step": self.step,
-            "seconds": round(self.seconds, 1),
+            "seconds": round(self.seconds, 3),
             "started": self.started,
         }
 
