@@ -36,6 +36,7 @@ from training.objectives.thinker import next_token_loss
 
 SEQUENCE_BUCKET = 32  # tokens: batches are padded to multiples, so that few shapes occur
 CLIP_EVERY = 8  # steps: then the spoken-picture part of the batch is clips (four pictures each)
+NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = ("picture", "spoken_picture", "clip", "transcript", "spoken", "talk", "english")
 
@@ -117,10 +118,10 @@ class OmniObjective:
         )
 
     def sort_heard(self, split: str) -> dict[str, list[int]]:
-        """Which utterances can serve as which lesson."""
+        """Which utterances can serve as which lesson, the shortest first."""
         reader, scenes = self.readers["hearing", split], len(self.readers["scenes", split])
         heard: dict[str, list[int]] = {"transcript": [], "spoken": [], "spoken_picture": []}
-        for i in range(len(reader)):
+        for i in sorted(range(len(reader)), key=lambda i: reader.record(i)["seconds"]):
             record = reader.record(i)
             heard["transcript"].append(i)
             if record["kind"] == "talk_question":
@@ -143,11 +144,17 @@ class OmniObjective:
             place -= share
         raise IndexError(place)
 
-    def lesson(self, kind: str, rng: random.Random, split: str) -> dict:
-        """One lesson: ids, targets, and the media they refer to."""
+    def lesson(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
+        """One lesson: ids, targets, and the media they refer to.
+
+        `length` in 0..1 is the rank of the utterances to choose from, shortest to longest: those of
+        one batch are alike, so that little is padding.
+        """
         if kind in ("transcript", "spoken", "spoken_picture"):
             chosen = self.heard[split][kind]
-            record = self.readers["hearing", split][chosen[rng.randrange(len(chosen))]]
+            near = int(length * len(chosen))
+            low, high = max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS)
+            record = self.readers["hearing", split][chosen[rng.randrange(low, high)]]
             if split == "train":
                 masks = np.random.default_rng(rng.randrange(1 << 30))
                 record = record | {"mel": mask_mel(record["mel"], masks)}
@@ -195,9 +202,10 @@ class OmniObjective:
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         lessons = []
+        length = random.Random(f"omni-{self.seed}-{step}").random()
         for place in slice_bounds(self.size, rank, world):
             rng = random.Random(f"omni-{self.seed}-{step}-{place}")
-            lessons.append(self.lesson(self.kind_at(place, step), rng, "train"))
+            lessons.append(self.lesson(self.kind_at(place, step), rng, "train", length))
         return self.collate(lessons)
 
     def validate(self) -> dict[str, float]:
@@ -208,7 +216,8 @@ class OmniObjective:
             right = count = 0
             for start in range(0, DEV_ITEMS, 16):
                 rngs = [random.Random(f"dev-{kind}-{start + i}") for i in range(16)]
-                batch = self.collate([self.lesson(kind, rng, "dev") for rng in rngs])
+                length = start / DEV_ITEMS
+                batch = self.collate([self.lesson(kind, rng, "dev", length) for rng in rngs])
                 batch = to_device(batch, device)
                 targets = batch["targets"][:, 1:]
                 asked = targets != -100
