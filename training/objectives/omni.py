@@ -22,6 +22,7 @@ from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import VisionEncoder
+from training.alignment import align_eyes
 from training.lessons import (
     chat,
     clip_lesson,
@@ -102,15 +103,17 @@ class OmniObjective:
         return self.model.omni.vision
 
     def assemble(self, paths: Paths) -> OmniModel:
-        """The trained parts, joined by fresh projectors."""
+        """The trained parts, joined by a fresh projector for the ears and a fitted one for the eyes."""
         thinker = Thinker.from_pretrained(paths.need("thinker"))
         vision = VisionEncoder.from_pretrained(paths.need("vision"))
         audio = AudioEncoder.from_pretrained(paths.need("audio"))
         width, symbols = thinker.config.hidden_size, self.tokenizer.symbols
+        eyes = Projector(ProjectorConfig(vision.config.hidden_size, width))
+        align_eyes(eyes, vision, thinker, self.tokenizer, ShardReader(paths.data / "scenes_train"))
         return OmniModel(
             thinker,
             vision,
-            Projector(ProjectorConfig(vision.config.hidden_size, width)),
+            eyes,
             audio,
             Projector(ProjectorConfig(audio.config.hidden_size, width)),
             symbols["<|image|>"],
