@@ -30,7 +30,7 @@ demo: .venv/ready
 	@.venv/bin/python examples/demo.py
 
 test: .venv-dev/ready lint
-	.venv-dev/bin/python -m pytest -q
+	.venv-dev/bin/python -m pytest -q -n 2 --dist loadfile
 
 lint: .venv-dev/ready
 	.venv-dev/bin/ruff check .
