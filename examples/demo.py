@@ -54,8 +54,11 @@ def run(title: str, arguments: list[str]) -> str | None:
 def write_readme(said: list[tuple[list[str], str]]) -> None:
     """Put commands and answers between the README's demo marks."""
     path = ROOT / "README.md"
-    lines = [f"$ python infer_chat.py {shlex.join(args)}\n{answer}" for args, answer in said]
-    shown = "```\n" + "\n".join(lines).replace("'", '"') + "\n```\n"
+    lines = []
+    for arguments, answer in said:
+        command = shlex.join(arguments).replace("'", '"')  # as a person would quote it
+        lines.append(f"$ python infer_chat.py {command}\n{answer}")
+    shown = "```\n" + "\n".join(lines) + "\n```\n"
     text, count = BLOCK.subn(lambda m: m[1] + shown + m[2], path.read_text(encoding="utf-8"))
     if count != 1:
         raise SystemExit(f"error: {path} has {count} demo blocks, not one")
