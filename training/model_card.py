@@ -132,6 +132,7 @@ Held-out scenes, wordings, sentences and voices, each beside its control, by `py
 
 It sees drawn scenes: plain shapes, emoji-like objects, short signs; photographs are beyond it. It
 hears English in voices like the synthetic ones it learnt from, as well as the scores above say: a
-word error rate near or above 100 % means that it cannot transcribe. It speaks in the voices of flite, which sound synthetic. It knows the few facts it was taught and makes up what it does not
+word error rate near or above 100 % means that it cannot transcribe. It speaks in the voices of
+flite, which sound synthetic. It knows the few facts it was taught and makes up what it does not
 know: it is no source of facts or advice.
 """
