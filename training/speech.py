@@ -9,14 +9,13 @@ from __future__ import annotations
 import gzip
 import random
 import re
-from dataclasses import asdict
 from pathlib import Path
 
 from data import sentences
 from data.speaking import build_lexicon, build_speaking
-from models.checkpoint import read_json, write_json
 from models.codec import MelCodec
 from models.frontend import Frontend
+from models.omni import save_part
 from models.talker import Talker
 from models.vocoder import Vocoder
 from training.objective import Paths
@@ -63,12 +62,8 @@ def attach_speech(folder: Path, paths: Paths) -> None:
         "talker": (Talker, paths.need("talker")),
         "frontend": (Frontend, paths.need("talker") / "frontend"),
     }
-    config = read_json(folder / "config.json")
     for name, (kind, source) in sources.items():
-        part = kind.from_pretrained(source)
-        part.save_pretrained(folder, name)
-        config["parts"][name] = asdict(part.config)
-    write_json(folder / "config.json", config)
+        save_part(folder, name, kind.from_pretrained(source))
 
 
 def dictionary_words(path: Path) -> list[str]:
