@@ -33,6 +33,7 @@ FONT_FILES = (
 GRID = 7
 CELL = SIZE // GRID  # 32 pixels
 LEVELS = (136, 96, 64, 48)  # pixels a side: sizes kept of every sprite, so that shrinking is cheap
+LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"  # that signs are written in
 COVERED = 0.18  # share of a cell an object must cover to own it
 DARK, LIGHT = (20, 20, 20), (255, 255, 255)
 # (plate, text and outline); a plate of None puts the text straight on the background.
@@ -191,6 +192,18 @@ def _fit(sprite: Image.Image, side: float, angle: float) -> Image.Image:
     return sprite.transform((out, out), Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR)
 
 
+def _text_place(thing: Thing) -> tuple[int, float, float]:
+    """Font size in pixels, and where on the plate the text begins."""
+    width, height = round(thing.side), round(thing.height)
+    size = int(height * 0.9)
+    while size > 8:
+        box = sign_font(thing.style, size).getbbox(thing.text)
+        if box[2] - box[0] <= width * 0.88 and box[3] - box[1] <= height * 0.76:
+            break
+        size -= 2
+    return size, (width - box[0] - box[2]) / 2, (height - box[1] - box[3]) / 2
+
+
 def _sign_sprite(thing: Thing, background: Background) -> Image.Image:
     """Plate and text; text on the bare background takes black or white, whichever contrasts."""
     width, height = round(thing.side), round(thing.height)
@@ -206,13 +219,7 @@ def _sign_sprite(thing: Thing, background: Background) -> Image.Image:
         draw.rounded_rectangle(
             (0, 0, width - 1, height - 1), radius, fill=plate[0], outline=plate[1], width=2
         )
-    size = int(height * 0.9)
-    while size > 8:
-        box = sign_font(thing.style, size).getbbox(thing.text)
-        if box[2] - box[0] <= width * 0.88 and box[3] - box[1] <= height * 0.76:
-            break
-        size -= 2
-    x, y = (width - box[0] - box[2]) / 2, (height - box[1] - box[3]) / 2
+    size, x, y = _text_place(thing)
     if plate is None:  # transparent pixels must carry the ink, or edges would be dark
         image.paste((*ink, 0), (0, 0, width, height))
     draw.text((x, y), thing.text, font=sign_font(thing.style, size), fill=(*ink, 255))
@@ -343,6 +350,26 @@ def render_with_cells(scene: Scene) -> tuple[Image.Image, np.ndarray]:
         cells[:, row, column] = thing_labels(thing)
         cells[PLANES.index("centre"), row, column] = 1
     return _finish(image, scene, rng), cells
+
+
+def letter_labels(scene: Scene) -> np.ndarray:
+    """Which letter stands in each 16-pixel patch: int64 (14, 14), 0 for none, else 1 + its place
+    in `LETTERS`. The few degrees that a sign may be turned by are left out of account."""
+    labels = np.zeros((2 * GRID, 2 * GRID), np.int64)
+    middles = (np.arange(2 * GRID) + 0.5) * (CELL // 2)  # of the patches, pixels
+    for thing in scene.things:
+        if not thing.text:
+            continue
+        size, start, _ = _text_place(thing)
+        font = sign_font(thing.style, size)
+        left, top, right, bottom = thing.box
+        rows = (middles > top + 0.1 * thing.height) & (middles < bottom - 0.1 * thing.height)
+        for place, letter in enumerate(thing.text):
+            x0 = left + start + font.getlength(thing.text[:place])
+            x1 = left + start + font.getlength(thing.text[: place + 1])
+            columns = (middles >= x0) & (middles < x1)
+            labels[np.ix_(rows, columns)] = 1 + LETTERS.index(letter.lower())
+    return labels
 
 
 def render(scene: Scene) -> Image.Image:

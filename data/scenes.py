@@ -28,6 +28,7 @@ from models.errors import UserError
 
 QUALITY = 92  # of JPEG; with full colour resolution, since small coloured things matter here
 SHARD_SIZE = 1000
+SIGN_SEED = 4  # of the extra pictures with signs, which are all for training
 SEEDS = {"train": 1, "dev": 2, "test": 3}  # of the scene folders that training and evaluation use
 
 
@@ -47,11 +48,12 @@ class MakeScene:
     seed: int
     split: str
     objects: str = "all"
+    layout: str | None = None  # None: the world's mixture of layouts
 
     def describe(self, index: int) -> tuple[Scene, dict]:
         """A scene and its record, without drawing it."""
         rng = record_rng("scene", self.seed, self.split, index)
-        scene = sample_scene(rng, self.split, self.objects)
+        scene = sample_scene(rng, self.split, self.objects, self.layout)
         return scene, {
             "scene": scene.to_dict(),
             "captions": [caption(scene, rng, self.split) for _ in range(2)],
@@ -85,10 +87,12 @@ def build_scenes(
     split: str,
     objects: str = "all",
     workers: int | None = None,
+    layout: str | None = None,
 ) -> None:
     if objects == "all":
         require_emoji()
-    generate(folder, MakeScene(seed, split, objects), count, SHARD_SIZE, workers, f"scenes {split}")
+    make = MakeScene(seed, split, objects, layout)
+    generate(folder, make, count, SHARD_SIZE, workers, f"scenes {split}")
 
 
 def build_clips(

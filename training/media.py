@@ -15,8 +15,8 @@ from models.mel import SILENCE
 from models.vision import image_to_tensor
 
 MEL_BUCKET = 80  # mel frames: batches are padded to multiples, so that few shapes occur
-TIME_MASK = 20  # mel frames, the longest SpecAugment time mask
-BAND_MASK = 20  # mel bins, the widest SpecAugment band mask
+TIME_MASK = 12  # mel frames, the longest SpecAugment time mask
+BAND_MASK = 16  # mel bins, the widest SpecAugment band mask
 
 
 def picture(encoded: bytes) -> Tensor:

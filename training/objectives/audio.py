@@ -1,13 +1,17 @@
-"""Objective of the audio stage: CTC on letters, so that the ears learn what was said.
+"""Objective of the audio stage: CTC, so that the ears learn what was said, in the Thinker's words.
 
-A token every 80 ms is slower than people speak letters (about 14 a second), so each token is given
-four CTC slots: 50 slots a second. The head is thrown away; the Thinker learns to read the tokens
-in the omni stage.
+Two heads listen to the same tokens. The first spells letters: a token every 80 ms is slower than
+people speak letters (about 14 a second), so each is given four CTC slots. It is thrown away.
+The second is the projector into the Thinker, scored against the Thinker's own (fixed) embeddings:
+a token is to look like the embedding of the piece of text that ends there, or like a blank. So when
+the two parts meet in the omni stage, sound already reads like spaced-out text; from answers alone
+that had not emerged (docs/lab-notebook.md).
 
 Paper: Connectionist temporal classification, Graves et al. 2006.
 """
 
 import re
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -16,14 +20,21 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.hearing import build_hearing
+from data.recorded import build_real_hearing
 from data.shards import ShardReader
 from data.words import edit_distance
 from models.audio import AudioConfig, AudioEncoder, audio_tokens
+from models.errors import UserError
+from models.projector import Projector, ProjectorConfig
+from models.thinker import Thinker
+from models.tokenizer import Tokenizer
 from training.media import mask_mel, padded_mels
 from training.objective import Loss, Paths, slice_bounds, to_device
 
 LETTERS = " 'abcdefghijklmnopqrstuvwxyz"  # CTC label 0 is the blank, then these
-SLOTS = 4  # CTC slots a token
+SLOTS = 4  # CTC slots of letters a token
+RIVALS = 1024  # pieces that a batch is scored against: its own, and others by lot (time)
+OWN_LOGIT = 10.0  # logit of a piece for its own embedding, on average
 DEV_CLIPS = 96
 
 
@@ -32,74 +43,113 @@ def spoken_letters(text: str) -> str:
     return " ".join(re.sub(r"[^a-z' ]", " ", text.lower()).split())
 
 
-def ctc_slots_needed(letters: str) -> int:
-    """Slots that CTC needs: one a letter, and a blank between equal neighbours."""
-    return len(letters) + sum(a == b for a, b in zip(letters, letters[1:], strict=False))
+def ctc_slots_needed(labels: Sequence) -> int:
+    """Slots that CTC needs: one a label, and a blank between equal neighbours."""
+    return len(labels) + sum(a == b for a, b in zip(labels, labels[1:], strict=False))
 
 
-def ctc_text(labels: list[int]) -> str:
-    """Best path -> letters: merge repeats, drop blanks."""
-    kept = [b for a, b in zip([0, *labels], labels, strict=False) if b and a != b]
-    return "".join(LETTERS[label - 1] for label in kept)
+def ctc_labels(path: list[int]) -> list[int]:
+    """A path -> its labels: merge repeats, drop blanks (0)."""
+    return [b for a, b in zip([0, *path], path, strict=False) if b and a != b]
 
 
 class AudioTask(nn.Module):
-    """The ears with a letter head and the CTC loss."""
+    """The ears with a letter head, the projector into the Thinker, and a CTC loss for each.
 
-    def __init__(self, config: AudioConfig):
+    Args:
+        words: the Thinker's embeddings (V, hidden), which stay as they are. Id 0, which no text
+            holds, is CTC's blank.
+    """
+
+    def __init__(self, config: AudioConfig, words: Tensor):
         super().__init__()
         self.audio = AudioEncoder(config)
         self.head = nn.Linear(config.hidden_size, SLOTS * (len(LETTERS) + 1))
+        self.projector = Projector(ProjectorConfig(config.hidden_size, words.shape[1]))
+        self.register_buffer("words", words, persistent=False)
+        self.scale = OWN_LOGIT / float(words.square().sum(1).mean())
 
-    def log_probs(self, mel: Tensor, lengths: Tensor) -> Tensor:
-        """Log-probabilities of labels. (B, 128, T) -> (B, SLOTS * ceil(T / 8), labels)"""
-        x = self.head(self.audio(mel, lengths))  # (B, n, SLOTS * labels)
+    def letters(self, encoded: Tensor) -> Tensor:
+        """Log-probabilities of letters. (B, n, D) -> (B, SLOTS * n, labels)"""
+        x = self.head(encoded)  # (B, n, SLOTS * labels)
         return x.unflatten(2, (SLOTS, -1)).flatten(1, 2).float().log_softmax(-1)
 
+    def pieces(self, encoded: Tensor, rivals: Tensor | None = None) -> Tensor:
+        """Log-probabilities of the Thinker's pieces, or of some. (B, n, D) -> (B, n, V or rivals)"""
+        words = self.words if rivals is None else self.words[rivals]
+        x = self.projector(encoded) @ words.T  # (B, n, V)
+        return (x.float() * self.scale).log_softmax(-1)
+
+    def draw_rivals(self, pieces: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+        """Ids, the blank first and the batch's own among them, and each row's places in them."""
+        own = torch.cat([*pieces, pieces[0].new_zeros(1)]).unique()  # sorted: the blank is first
+        others = torch.ones(len(self.words), dtype=torch.bool)
+        others[own] = False
+        others = others.nonzero().flatten()  # (V - own,)
+        count = max(0, min(RIVALS, len(self.words)) - len(own))
+        others = others[torch.randperm(len(others))[:count]]
+        places = [torch.searchsorted(own, row) for row in pieces]
+        return torch.cat([own, others.to(own.device)]), places
+
     def forward(self, batch: dict[str, Tensor]) -> Loss:
-        log_probs = self.log_probs(batch["mel"], batch["lengths"])  # (B, S, labels)
-        slots = -(-batch["lengths"] // 8) * SLOTS  # (B,)
-        loss = F.ctc_loss(
-            log_probs.transpose(0, 1),
-            batch["labels"],
-            slots,
-            batch["label_lengths"],
-            reduction="sum",  # zero_infinity stays off: clips too short for CTC are left out
-        )
-        return Loss(loss, batch["label_lengths"].sum())  # nats per letter
+        encoded = self.audio(batch["mel"], batch["lengths"])  # (B, n, D)
+        tokens = -(-batch["lengths"] // 8)  # (B,)
+        letters = ctc_loss(self.letters(encoded), tokens * SLOTS, batch["letters"])
+        rivals, places = self.draw_rivals(batch["pieces"])
+        pieces = ctc_loss(self.pieces(encoded, rivals), tokens, places)
+        weight = sum(len(row) for row in batch["letters"])  # nats per letter
+        logs = {"letters": letters.detach(), "pieces": pieces.detach()}
+        return Loss(letters + pieces, weight, logs)
+
+
+def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor:
+    """Summed CTC loss. log_probs (B, S, labels), lengths (B,), labels: B rows"""
+    return F.ctc_loss(
+        log_probs.transpose(0, 1),
+        torch.cat(labels),
+        lengths,
+        torch.tensor([len(row) for row in labels]),
+        reduction="sum",  # zero_infinity stays off: clips too short for CTC are left out
+    )
 
 
 class AudioObjective:
     """Batches of clips of like length, dev letter and word error rates, and saving."""
 
     def __init__(self, config: dict, paths: Paths):
-        self.model = AudioTask(AudioConfig(**config["model"]))
+        thinker = Thinker.from_pretrained(paths.need("thinker"))
+        self.tokenizer = Tokenizer(paths.need("thinker") / "tokenizer.model")
+        words = thinker.model.embed_tokens.weight.detach().float()  # (V, hidden)
+        self.model = AudioTask(AudioConfig(**config["model"]), words)
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
-        self.train = ShardReader(paths.data / "hearing_train")
+        spoken = ShardReader(paths.data / "hearing_train")
         self.dev = ShardReader(paths.data / "hearing_dev")
-        count = min(len(self.train), config["data"]["clips"])
-        usable = [i for i in range(count) if self.fits(self.train.record(i))]
+        parts = [(spoken, i) for i in range(min(len(spoken), config["data"]["clips"]))]
+        if config["data"]["recorded"]:
+            recorded = ShardReader(paths.data / "hearing_real_train")
+            parts += [(recorded, i) for i in range(len(recorded))]
+        usable = [part for part in parts if self.fits(part[0].record(part[1]))]
         # Batches of like length waste little on padding.
-        usable.sort(key=lambda i: self.train.record(i)["seconds"])
+        usable.sort(key=lambda part: part[0].record(part[1])["seconds"])
         whole = len(usable) // self.size * self.size
-        self.groups = np.array(usable[:whole]).reshape(-1, self.size)  # (batches, B)
+        self.groups = [usable[i : i + self.size] for i in range(0, whole, self.size)]
 
-    @staticmethod
-    def fits(record: dict) -> bool:
-        """Whether CTC has a slot for every letter."""
-        letters = spoken_letters(record["text"])
-        slots = SLOTS * audio_tokens(int(record["seconds"] * 100))
-        return bool(letters) and ctc_slots_needed(letters) <= slots
+    def fits(self, record: dict) -> bool:
+        """Whether CTC has a slot for every letter and every piece."""
+        letters, pieces = spoken_letters(record["text"]), self.tokenizer.encode(record["text"])
+        tokens = audio_tokens(int(record["seconds"] * 100)) - 1  # the mel may be a frame shorter
+        fits = ctc_slots_needed(letters) <= SLOTS * tokens and ctc_slots_needed(pieces) <= tokens
+        return bool(letters) and fits
 
-    @staticmethod
-    def collate(records: list[dict]) -> dict[str, Tensor]:
+    def collate(self, records: list[dict]) -> dict[str, Tensor | list[Tensor]]:
         mel, lengths = padded_mels([r["mel"] for r in records])
-        labels = [[LETTERS.index(c) + 1 for c in spoken_letters(r["text"])] for r in records]
+        letters = [[LETTERS.index(c) + 1 for c in spoken_letters(r["text"])] for r in records]
+        pieces = [self.tokenizer.encode(r["text"]) for r in records]
         return {
             "mel": mel,  # (B, 128, T)
             "lengths": lengths,  # (B,)
-            "labels": torch.tensor([label for row in labels for label in row]),  # (sum,)
-            "label_lengths": torch.tensor([len(row) for row in labels]),  # (B,)
+            "letters": [torch.tensor(row) for row in letters],  # B rows of labels
+            "pieces": [torch.tensor(row) for row in pieces],
         }
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
@@ -108,30 +158,38 @@ class AudioObjective:
         group = self.groups[order[place]]
         records = []
         for i in slice_bounds(self.size, rank, world):
-            record = self.train[int(group[i])]
+            reader, place = group[i]
+            record = reader[place]
             rng = np.random.default_rng([self.seed, step, i])
             records.append(record | {"mel": mask_mel(record["mel"], rng)})
         return self.collate(records)
 
     def validate(self) -> dict[str, float]:
-        """CTC loss a letter, letter and word error rates on unseen voices, best path, no model."""
+        """Error rates on unseen voices by the best path of each head; no language model."""
         device = next(self.model.parameters()).device
-        letters = words = letter_errors = word_errors = 0
+        letters, words, errors = 0, 0, {"letters_cer": 0, "letters_wer": 0, "pieces_wer": 0}
         usable = [i for i in range(len(self.dev)) if self.fits(self.dev.record(i))][:DEV_CLIPS]
         for start in range(0, len(usable), 32):
             records = [self.dev[i] for i in usable[start : start + 32]]
             batch = to_device(self.collate(records), device)
-            best = self.model.log_probs(batch["mel"], batch["lengths"]).argmax(-1)  # (B, S)
-            for record, row, length in zip(records, best, batch["lengths"], strict=True):
+            encoded = self.model.audio(batch["mel"], batch["lengths"])  # (B, n, D)
+            spelt = self.model.letters(encoded).argmax(-1).unflatten(1, (-1, SLOTS))
+            paths = zip(spelt, self.model.pieces(encoded).argmax(-1), strict=True)
+            for record, (spelling, pieces) in zip(records, paths, strict=True):
                 true = spoken_letters(record["text"])
-                said = ctc_text(row[: SLOTS * audio_tokens(int(length))].tolist())
+                n = audio_tokens(record["mel"].shape[1])
+                said = ctc_labels(spelling[:n].flatten().tolist())
+                said = "".join(LETTERS[label - 1] for label in said)
+                read = self.tokenizer.decode(ctc_labels(pieces[:n].tolist()))
                 letters, words = letters + len(true), words + len(true.split())
-                letter_errors += edit_distance(list(true), list(said))
-                word_errors += edit_distance(true.split(), said.split())
-        return {"cer": letter_errors / letters, "wer": word_errors / words}
+                errors["letters_cer"] += edit_distance(list(true), list(said))
+                errors["letters_wer"] += edit_distance(true.split(), said.split())
+                errors["pieces_wer"] += edit_distance(true.split(), spoken_letters(read).split())
+        return {k: n / (letters if k.endswith("cer") else words) for k, n in errors.items()}
 
     def save(self, folder: Path) -> None:
         self.model.audio.save_pretrained(folder)
+        self.model.projector.save_pretrained(folder / "projector")
 
 
 def prepare(config: dict, paths: Paths) -> None:
@@ -142,6 +200,14 @@ def prepare(config: dict, paths: Paths) -> None:
         folder = paths.data / f"hearing_{split}"
         build_hearing(folder, count, seed, split, config["workers"],
                       text_folder=real, source=data["source"])
+    if data["recorded"]:
+        if real is None:
+            raise UserError("audio.data.recorded needs real speech: give --real_dir, "
+                            "or --set audio.data.recorded=false")
+        for split in ("train", "dev", "test"):
+            folder = paths.data / f"hearing_real_{split}"
+            if not sorted(folder.glob("shard-*.jsonl")):
+                build_real_hearing(folder, real, split)
 
 
 def build(config: dict, paths: Paths) -> AudioObjective:

@@ -37,6 +37,7 @@ from training.objectives.thinker import next_token_loss
 
 SEQUENCE_BUCKET = 32  # tokens: batches are padded to multiples, so that few shapes occur
 CLIP_EVERY = 8  # steps: then the spoken-picture part of the batch is clips (four pictures each)
+SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = ("picture", "spoken_picture", "clip", "transcript", "spoken", "talk", "english")
@@ -94,6 +95,10 @@ class OmniObjective:
         for split in ("train", "dev"):
             for name in ("scenes", "clips", "hearing"):
                 self.readers[name, split] = ShardReader(paths.data / f"{name}_{split}")
+        if config["data"]["signs"]:
+            self.readers["signs", "train"] = ShardReader(paths.data / "signs_train")
+        if config["data"]["recorded"]:
+            self.readers["recorded", "train"] = ShardReader(paths.data / "hearing_real_train")
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
 
@@ -103,11 +108,12 @@ class OmniObjective:
         return self.model.omni.vision
 
     def assemble(self, paths: Paths) -> OmniModel:
-        """The trained parts, joined by a fresh projector for the ears and a fitted one for the eyes."""
+        """The trained parts, joined by projectors that already speak the Thinker's language."""
         thinker = Thinker.from_pretrained(paths.need("thinker"))
         vision = VisionEncoder.from_pretrained(paths.need("vision"))
         audio = AudioEncoder.from_pretrained(paths.need("audio"))
         width, symbols = thinker.config.hidden_size, self.tokenizer.symbols
+        ears = Projector.from_pretrained(paths.need("audio") / "projector")
         eyes = Projector(ProjectorConfig(vision.config.hidden_size, width))
         align_eyes(eyes, vision, thinker, self.tokenizer, ShardReader(paths.data / "scenes_train"))
         return OmniModel(
@@ -115,23 +121,32 @@ class OmniObjective:
             vision,
             eyes,
             audio,
-            Projector(ProjectorConfig(audio.config.hidden_size, width)),
+            ears,
             symbols["<|image|>"],
             symbols["<|audio|>"],
         )
 
-    def sort_heard(self, split: str) -> dict[str, list[int]]:
-        """Which utterances can serve as which lesson, the shortest first."""
-        reader, scenes = self.readers["hearing", split], len(self.readers["scenes", split])
-        heard: dict[str, list[int]] = {"transcript": [], "spoken": [], "spoken_picture": []}
-        for i in sorted(range(len(reader)), key=lambda i: reader.record(i)["seconds"]):
-            record = reader.record(i)
-            heard["transcript"].append(i)
+    def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
+        """Which utterances (reader, index) can serve as which lesson, the shortest first."""
+        scenes = len(self.readers["scenes", split])
+        heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": []}
+        places = [
+            (name, i)
+            for name in ("hearing", "recorded")
+            for i in range(len(self.readers.get((name, split), ())))
+        ]
+        for place in sorted(places, key=lambda p: self.heard_record(p, split)["seconds"]):
+            record = self.heard_record(place, split)
+            heard["transcript"].append(place)
             if record["kind"] == "talk_question":
-                heard["spoken"].append(i)
+                heard["spoken"].append(place)
             if record["kind"] == "scene_question" and record["scene"] < scenes:
-                heard["spoken_picture"].append(i)
+                heard["spoken_picture"].append(place)
         return heard
+
+    def heard_record(self, place: tuple[str, int], split: str) -> dict:
+        """What an utterance says, without its sound."""
+        return self.readers[place[0], split].record(place[1])
 
     def kind_at(self, place: int, step: int) -> str:
         """Which kind of lesson stands at a place of the global batch.
@@ -157,12 +172,14 @@ class OmniObjective:
             chosen = self.heard[split][kind]
             near = int(length * len(chosen))
             low, high = max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS)
-            record = self.readers["hearing", split][chosen[rng.randrange(low, high)]]
+            reader, place = chosen[rng.randrange(low, high)]
+            record = self.readers[reader, split][place]
             if split == "train":
                 masks = np.random.default_rng(rng.randrange(1 << 30))
                 record = record | {"mel": mask_mel(record["mel"], masks)}
         if kind == "picture":
-            scenes = self.readers["scenes", split]
+            signs = ("signs", split) in self.readers and rng.random() < SIGNS
+            scenes = self.readers["signs" if signs else "scenes", split]
             lesson = picture_lesson(scenes[rng.randrange(len(scenes))], rng)
         elif kind == "clip":
             clips = self.readers["clips", split]

@@ -13,15 +13,18 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.objects import COLORS
-from data.render import PLANES, label_vocab
-from data.scenes import SEEDS, build_scenes
+from data.render import LETTERS, PLANES, label_vocab, letter_labels
+from data.scene import Scene
+from data.scenes import SEEDS, SIGN_SEED, build_scenes
 from data.shards import ShardReader
 from models.vision import VisionConfig, VisionEncoder
 from training.media import picture
 from training.objective import Loss, Paths, slice_bounds, to_device
 
+LETTER_SLOTS = 4  # 16-pixel patches of a token, in each of which one letter is told
+LETTER_WEIGHT = 0.5  # of a patch with a letter, beside 1 of a cell with a thing
 BACKGROUND = 0.2  # weight of a cell with nothing in it: most cells are empty
-DEV_IMAGES = 128
+DEV_IMAGES = 256
 
 
 class VisionTask(nn.Module):
@@ -36,13 +39,27 @@ class VisionTask(nn.Module):
             {plane: nn.Linear(config.hidden_size, n) for plane, n in sizes.items()}
         )
 
+        self.heads["letters"] = nn.Linear(config.hidden_size, LETTER_SLOTS * (1 + len(LETTERS)))
+
+    def letter_loss(self, tokens: Tensor, letters: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
+        """Summed loss of the letters of signs, and how many are right of how many.
+
+        tokens (B, 49, D), letters (B, 49, 4)
+        """
+        logits = self.heads["letters"](tokens).float().unflatten(2, (LETTER_SLOTS, -1))
+        there = (letters > 0).float()  # (B, 49, 4)
+        loss = F.cross_entropy(logits.flatten(0, 2), letters.flatten(), reduction="none")
+        weights = LETTER_WEIGHT * (there + BACKGROUND * (1 - there) * there.amax((1, 2), True))
+        right = ((logits.argmax(-1) == letters) * there).sum().detach()
+        return (loss * weights.flatten()).sum(), (right, there.sum().clamp_min(1e-6))
+
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         tokens = self.vision(batch["pixels"])  # (B, 49, D)
         cells = batch["cells"].flatten(2)  # (B, planes, 49)
         thing = cells[:, PLANES.index("object")] > 0  # (B, 49)
         sign = cells[:, PLANES.index("sign")] > 0
-        total = tokens.new_zeros((), dtype=torch.float32)
-        logs = {}
+        total, letters_right = self.letter_loss(tokens, batch["letters"])
+        logs = {"letters": letters_right}
         for i, plane in enumerate(PLANES):
             logits = self.heads[plane](tokens).float()  # (B, 49, n)
             loss = F.cross_entropy(logits.flatten(0, 1), cells[:, i].flatten(), reduction="none")
@@ -65,36 +82,43 @@ class VisionObjective:
     def __init__(self, config: dict, paths: Paths):
         self.model = VisionTask(VisionConfig(**config["model"]))
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
-        self.train = ShardReader(paths.data / "scenes_train")
-        self.count = min(len(self.train), config["data"]["scenes"])
+        scenes = ShardReader(paths.data / "scenes_train")
+        self.train = [(scenes, i) for i in range(min(len(scenes), config["data"]["scenes"]))]
+        if config["data"]["signs"]:
+            signs = ShardReader(paths.data / "signs_train")
+            self.train += [(signs, i) for i in range(len(signs))]
         self.dev = ShardReader(paths.data / "scenes_dev")
 
     @staticmethod
-    def items(reader: ShardReader, indices: list[int]) -> dict[str, Tensor]:
-        """Pictures with labels: pixels (B, 3, 224, 224), cells (B, planes, 7, 7), background."""
-        records = [reader[i] for i in indices]
+    def items(records: list[dict]) -> dict[str, Tensor]:
+        """Pixels (B, 3, 224, 224), cells (B, planes, 7, 7), letters (B, 49, 4), background (B,)."""
+        letters = np.stack([letter_labels(Scene.from_dict(r["scene"])) for r in records])
+        letters = torch.from_numpy(letters).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
         colors = [list(COLORS).index(r["scene"]["background"]["color"]) for r in records]
         return {
             "pixels": torch.stack([picture(r["image"]) for r in records]),
             "cells": torch.from_numpy(np.stack([r["cells"] for r in records]).astype(np.int64)),
+            "letters": letters.transpose(2, 3).flatten(3).flatten(1, 2),  # (B, 49, 4)
             "background": torch.tensor(colors),
         }
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         # Every epoch in its own order, so that all pictures are seen equally often.
-        indices = []
+        records, count = [], len(self.train)
         for i in slice_bounds(self.size, rank, world):
-            epoch, place = divmod(step * self.size + i, self.count)
-            order = np.random.default_rng([self.seed, epoch]).permutation(self.count)
-            indices.append(int(order[place]))
-        return self.items(self.train, indices)
+            epoch, place = divmod(step * self.size + i, count)
+            order = np.random.default_rng([self.seed, epoch]).permutation(count)
+            reader, index = self.train[order[place]]
+            records.append(reader[index])
+        return self.items(records)
 
     def validate(self) -> dict[str, float]:
         """Share of cells right, by plane, on held-out scenes."""
         device = next(self.model.parameters()).device
         sums: dict[str, list[float]] = {}
         for start in range(0, min(DEV_IMAGES, len(self.dev)), 32):
-            batch = self.items(self.dev, list(range(start, min(start + 32, len(self.dev)))))
+            indices = range(start, min(start + 32, len(self.dev)))
+            batch = self.items([self.dev[i] for i in indices])
             for name, (right, count) in self.model(to_device(batch, device)).logs.items():
                 pair = sums.setdefault(name, [0.0, 0.0])
                 pair[0] += float(right)
@@ -108,6 +132,9 @@ class VisionObjective:
 def prepare(config: dict, paths: Paths) -> None:
     """Draw the scenes."""
     data, workers = config["data"], config["workers"]
+    if data["signs"]:
+        folder = paths.data / "signs_train"
+        build_scenes(folder, data["signs"], SIGN_SEED, "train", data["objects"], workers, "sign")
     for split, seed in SEEDS.items():
         count = data["scenes"] if split == "train" else data["held_out"]
         build_scenes(paths.data / f"scenes_{split}", count, seed, split, data["objects"], workers)
