@@ -15,10 +15,12 @@ from data.questions import questions
 from data.render import (
     CELL,
     EMOJI_FONT,
+    LETTERS,
     PLANES,
     cell_labels,
     emoji_available,
     label_vocab,
+    letter_labels,
     render,
     require_emoji,
     sign_font,
@@ -290,3 +292,16 @@ def test_signs_are_drawn_without_installed_fonts(monkeypatch):
     pixels = np.asarray(render(scene))[90:134, 50:174]
     sign_font.cache_clear()
     assert pixels.std() > 30
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_letters_of_a_sign_spell_its_text(seed):
+    """Read along the middle row of the sign, the letter labels are the text, repeats merged."""
+    scene = sample_scene(random.Random(seed), "train", "shapes", "sign")
+    sign = next(thing for thing in scene.things if thing.text)
+    row = letter_labels(scene)[int(sign.y // 16)]
+    read = "".join(LETTERS[i - 1] for i in row if i)
+    merged = "".join(a for a, b in zip(read, read[1:] + " ", strict=True) if a != b)
+    text = sign.text.lower()
+    plain = "".join(a for a, b in zip(text, text[1:] + " ", strict=True) if a != b)
+    assert merged == plain

@@ -198,12 +198,15 @@ def prepare(config: dict, paths: Paths) -> None:
     real = str(paths.real) if paths.real else None
     for split, seed, count in (("train", 1, data["clips"]), ("dev", 2, data["held_out"])):
         folder = paths.data / f"hearing_{split}"
-        build_hearing(folder, count, seed, split, config["workers"],
-                      text_folder=real, source=data["source"])
+        build_hearing(
+            folder, count, seed, split, config["workers"], text_folder=real, source=data["source"]
+        )
     if data["recorded"]:
         if real is None:
-            raise UserError("audio.data.recorded needs real speech: give --real_dir, "
-                            "or --set audio.data.recorded=false")
+            raise UserError(
+                "audio.data.recorded needs real speech: give --real_dir, "
+                "or --set audio.data.recorded=false"
+            )
         for split in ("train", "dev", "test"):
             folder = paths.data / f"hearing_real_{split}"
             if not sorted(folder.glob("shard-*.jsonl")):
