@@ -129,7 +129,9 @@ def run_decode(args: argparse.Namespace) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     """Two commands, with the same order of names: from, to."""
-    parser = argparse.ArgumentParser("python -m inference.codec", description=__doc__.split("\n")[0])
+    parser = argparse.ArgumentParser(
+        "python -m inference.codec", description=__doc__.split("\n")[0]
+    )
     commands = parser.add_subparsers(required=True)
     for name, run, kinds in (
         ("encode", run_encode, ("IN.wav", f"OUT{SUFFIX}")),

@@ -66,8 +66,10 @@ def pcm16(samples: np.ndarray) -> np.ndarray:
 def wav_header(rate: int) -> bytes:
     """What opens a WAV stream of 16-bit mono samples whose length nobody knows yet."""
     form = struct.pack("<4sIHHIIHH", b"fmt ", 16, 1, 1, rate, 2 * rate, 2, 16)
-    return struct.pack("<4sI4s", b"RIFF", UNKNOWN, b"WAVE") + form + struct.pack(
-        "<4sI", b"data", UNKNOWN
+    return (
+        struct.pack("<4sI4s", b"RIFF", UNKNOWN, b"WAVE")
+        + form
+        + struct.pack("<4sI", b"data", UNKNOWN)
     )
 
 
