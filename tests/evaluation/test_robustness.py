@@ -51,6 +51,6 @@ def test_skips_and_repeats(said, skipped, repeated):
 def test_letters_of_chosen_words():
     text = "A zebra saw a yak."
     assert letter_errors_of({"zebra", "yak"}, text, "a zebra saw a yak") == (0, 8)
-    assert letter_errors_of({"zebra", "yak"}, text, "a zero saw the yak") == (3, 8)
+    assert letter_errors_of({"zebra", "yak"}, text, "a zero saw the yak") == (2, 8)
     assert letter_errors_of({"yak"}, text, "a zero saw") == (3, 3)
     assert letter_errors_of({"lion"}, text, "a zebra") == (0, 0)

@@ -134,7 +134,7 @@ def test_parts_that_cannot_be_said_are_passed_over(speaker):
     assert np.array_equal(whole, speaker.speak("Hello.\nBye.")[0])
 
 
-@pytest.mark.parametrize("words", [1, 2, 7, 20, 40])
+@pytest.mark.parametrize("words", [1, 7, 40])
 def test_speech_is_as_long_as_its_phones(speaker, words):
     text = " ".join(["seven", "apples", "under", "it"][i % 4] for i in range(words))
     seconds = float(speaker.frontend(text, "rms").seconds.sum())
