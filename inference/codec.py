@@ -112,7 +112,7 @@ def run_decode(args: argparse.Namespace) -> None:
     check_file(args.source, "codes")
     check_audio_path(args.target)
     codec = MelCodec.from_pretrained(args.ckpt_dir, "codec")
-    books = args.codebooks or codec.config.num_codebooks
+    books = codec.config.num_codebooks if args.codebooks is None else args.codebooks
     if not 1 <= books <= codec.config.num_codebooks:
         raise UserError(f"--codebooks {books}: this codec has 1 to {codec.config.num_codebooks}")
     codes, samples = read_codes(args.source, codec)
