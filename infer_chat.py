@@ -2,22 +2,28 @@
 
     python infer_chat.py --image examples/sample_image.png --text "What do you see?"
 
-Thin: it checks flags, calls `inference`, prints. Answers go to stdout, everything else to stderr;
-bad input is one line and exit code 2.
+Thin: it checks flags, calls `inference`, prints. Answers go to stdout, everything else to stderr
+(with `--audio_out -` the speech goes to stdout and the text to stderr); bad input is one line and
+exit code 2.
 """
 
 import argparse
 import sys
 import warnings
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack
+from typing import TextIO
 
 from inference.config import GenerateConfig
-from inference.media import check_file
+from inference.media import SAMPLE_RATE, check_file
 from inference.notice import Notice
-from inference.output import check_audio_path, write_audio
+from inference.output import AudioFile, WavStream, check_audio_path
 from models.errors import UserError
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
---text "What did you hear?" transcribes it. --audio_out speaks the answer, or what --say gives."""
+--text "What did you hear?" transcribes it. --audio_out and --play speak the answer while it is
+being written, or what --say gives."""
+STDOUT = "-"  # the --audio_out that pipes
 
 
 def build_parser() -> argparse.ArgumentParser:
@@ -28,10 +34,13 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="repeatable")
-    ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud into --audio_out")
+    ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
     speak = parser.add_argument_group("speech")
-    speak.add_argument("--audio_out", metavar="PATH", help="speech to .wav, .flac or .ogg")
+    speak.add_argument(
+        "--audio_out", metavar="PATH", help="speech to .wav, .flac or .ogg; - is WAV to stdout"
+    )
+    speak.add_argument("--play", action="store_true", help="speech to the sound device")
     speak.add_argument("--voice", help="who speaks (a wrong name lists them)")
     speak.add_argument("--speed", type=float, help="1 = normal, 2 = twice as fast")
     speak.add_argument("--vocoder", help="neural (default) or griffinlim")
@@ -56,19 +65,22 @@ def check(args: argparse.Namespace) -> None:
         raise UserError("--text (or --prompt, its other name) was given more than once")
     if args.say is not None and (asked or args.text):
         raise UserError(f"--say reads its own text: it does not go with --{(asked or ['text'])[0]}")
-    if args.say is not None and args.audio_out is None:
-        raise UserError("--say needs --audio_out, the file to write the speech to")
+    speaks = args.audio_out is not None or args.play
+    if args.say is not None and not speaks:
+        raise UserError("--say needs --audio_out, the file to write the speech to, or --play")
     if args.say is not None and not args.say.strip():
         raise UserError("--say has no text to read")
     one_shot = args.say is not None or args.text is not None or bool(asked)
     if args.audio_out is not None and not one_shot:
         raise UserError("--audio_out needs something to answer (--text, --image, …) or --say")
     speech = [flag for flag in ("voice", "speed", "vocoder") if getattr(args, flag) is not None]
-    if speech and one_shot and args.audio_out is None:
-        raise UserError(f"--{speech[0]} needs --audio_out: without it nothing is spoken")
+    if speech and one_shot and not speaks:
+        raise UserError(f"--{speech[0]} needs --audio_out or --play: else nothing is spoken")
     if args.speed is not None and not 0 < args.speed < float("inf"):
         raise UserError(f"--speed must be above 0, not {args.speed}")
-    if args.audio_out is not None:
+    if args.audio_out == STDOUT and sys.stdout.isatty():
+        raise UserError("--audio_out - writes sound, not text: pipe it, as in `… | aplay`")
+    if args.audio_out not in (None, STDOUT):
         check_audio_path(args.audio_out)
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
@@ -110,41 +122,71 @@ def show_notice(message, category, filename, lineno, file=None, line=None) -> No
 
 
 def run(args: argparse.Namespace, settings: dict) -> int:
-    """Load the checkpoint, then read aloud, answer, or converse."""
-    from inference.omni import Omni  # torch is loaded only for a request that can be served
+    """Read aloud, answer, or converse."""
+    seconds = 0.0  # of speech
+    with ExitStack() as stack:
+        sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
+        from inference.omni import Omni  # torch is loaded only for a request that can be served
 
-    omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
-    names = ("voice", "speed", "vocoder", "seed")
-    speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
-    if args.audio_out is not None or speech.keys() - {"seed"}:
-        omni.check_speech(**speech)
-    if args.say is not None:
-        answer = args.say
-    elif args.text is None and not (args.image or args.audio_in or args.video):
-        from inference.repl import Repl
+        omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+        names = ("voice", "speed", "vocoder", "seed")
+        speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
+        if sinks or speech.keys() - {"seed"}:
+            omni.check_speech(**speech)
+        media = {"image": args.image, "audio": args.audio_in, "video": args.video}
+        if args.say is None and args.text is None and not any(media.values()):
+            from inference.repl import Repl
 
-        Repl(omni, args.system_prompt, speech, args.quiet, **settings).run()
-        return 0
-    else:
-        answer = ""
-        pieces = omni.stream(
-            args.text[0] if args.text else None,
-            image=args.image,
-            audio=args.audio_in,
-            video=args.video,
-            system_prompt=args.system_prompt,
-            **settings,
-        )
-        for piece in pieces:
-            answer += piece
-            print(piece, end="", flush=True)
-        print(flush=True)
-    if args.audio_out is not None:
-        samples, rate = omni.speak(answer, **speech)
-        write_audio(args.audio_out, samples, rate)
-        if not args.quiet:
-            print(f"wrote {args.audio_out}: {len(samples) / rate:.1f} s", file=sys.stderr)
+            Repl(omni, args.system_prompt, speech, args.quiet, sinks, **settings).run()
+            return 0
+        pieces: Iterable[str] = [args.say]
+        if args.say is None:
+            question = args.text[0] if args.text else None
+            answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
+            pieces = shown(answer, text_stream(args))
+        for chunk in omni.speak_stream(pieces, **speech) if sinks else silent(pieces):
+            seconds += len(chunk) / SAMPLE_RATE
+            for sink in sinks:
+                sink.write(chunk)
+    if args.audio_out not in (None, STDOUT) and not args.quiet:
+        print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
     return 0
+
+
+def open_sinks(args: argparse.Namespace) -> Iterator:
+    """Where speech goes: each has `write`, and finishes when its context is left."""
+    if args.audio_out == STDOUT:
+        yield WavStream(sys.stdout.buffer, SAMPLE_RATE)
+    elif args.audio_out is not None:
+        yield AudioFile(args.audio_out, SAMPLE_RATE)
+    if args.play:
+        from inference.player import open_player
+
+        yield open_player(SAMPLE_RATE)
+
+
+def text_stream(args: argparse.Namespace) -> TextIO | None:
+    """Where the answer's text goes: never into a sound."""
+    if args.audio_out != STDOUT:
+        return sys.stdout
+    return None if args.quiet else sys.stderr
+
+
+def shown(pieces: Iterable[str], out: TextIO | None) -> Iterator[str]:
+    """The same pieces, each printed on its way."""
+    for piece in pieces:
+        if out is not None:
+            print(piece, end="", file=out, flush=True)
+        yield piece
+    if out is not None:
+        print(file=out, flush=True)
+
+
+def silent(pieces: Iterable[str]) -> Iterator:
+    """Take all pieces and make no sound of them."""
+    for _ in pieces:
+        pass
+    return iter(())
 
 
 if __name__ == "__main__":

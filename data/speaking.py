@@ -101,6 +101,12 @@ def word_phones(word: str) -> list[str]:
     return [phone for phone, *_ in speech.phones if phone != "pau"]
 
 
+def lexicon_split(word: str) -> str:
+    """train, dev (2 %) or test (2 %): the front end learns the words of train."""
+    slot = random.Random(f"lexicon-{word}").randrange(100)
+    return "dev" if slot < 2 else "test" if slot < 4 else "train"
+
+
 def build_lexicon(path: str | Path, words: Sequence[str]) -> int:
     """Write {"word", "phones", "split"} lines (2 % dev, 2 % test); returns how many."""
     path = Path(path)
@@ -111,9 +117,7 @@ def build_lexicon(path: str | Path, words: Sequence[str]) -> int:
         for word in tqdm(dict.fromkeys(words), desc="lexicon", unit="word"):
             phones = word_phones(word)
             if phones:
-                slot = random.Random(f"lexicon-{word}").randrange(100)
-                split = "dev" if slot < 2 else "test" if slot < 4 else "train"
-                line = {"word": word, "phones": phones, "split": split}
+                line = {"word": word, "phones": phones, "split": lexicon_split(word)}
                 file.write(json.dumps(line) + "\n")
                 count += 1
     os.replace(temporary, path)

@@ -4,6 +4,7 @@ All rows say the same held-out sentences, and the same judge hears them twice: w
 language model (word error rate), and choosing among these sentences (closed set). Then all rows
 say generated sentences of the test split, judged with a trigram model of others (matched).
 Controls: the Talker judged against another sentence's text (shuffled), and its sound backwards.
+Words that the front end never saw are judged apart; random sentences must come to their end.
 """
 
 from __future__ import annotations
@@ -20,24 +21,35 @@ from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
 
+from data import sentences as corpus
 from data.sentences import answer
 from data.shards import ShardReader
-from data.speaking import build_speaking
+from data.speaking import build_speaking, lexicon_split
 from data.tts import flite
+from evaluation import codebooks
 from evaluation.asking import another
+from evaluation.fidelity import liked, understood
 from evaluation.judge import hear, knows
 from evaluation.language import arpa
-from evaluation.results import Figure, error_rate, mean, rate
+from evaluation.results import error_rate, mean, rate
+from evaluation.robustness import random_sentences, robust
 from evaluation.setting import SEED, Measured, Setting
-from evaluation.words import spoken_words, word_errors
-from inference.speech import REFINE, Speaker
+from evaluation.words import (
+    letter_errors,
+    letter_errors_of,
+    skips_and_repeats,
+    spoken_words,
+    word_errors,
+)
+from inference.speech import Speaker
+from inference.synthesis import REFINE
 from models.errors import UserError
 from models.griffinlim import griffin_lim, refine
 from models.mel import HOP, SAMPLE_RATE, log_mel
-from models.quantizer import perplexity
 
-SENTENCES = 100
-TEST_UTTERANCES = 300
+SENTENCES = 200
+TEST_UTTERANCES = 500
+RANDOM = 500  # sentences of random words
 GENERATED, LANGUAGE = 60, 2000  # generated sentences judged, and others for the language model
 WORDS = range(3, 13)  # words of a sentence: shorter says little, longer takes the judge long
 
@@ -49,7 +61,7 @@ class Row:
     text: str
     waves: dict[str, np.ndarray]
     codes: Tensor  # (T, K) of the teacher's speech
-    seconds: float  # computing time of the Talker's speech
+    seconds: dict[str, float]  # computing time of a stage; "first": to the Talker's first sound
 
 
 def measure(setting: Setting) -> Measured:
@@ -64,8 +76,14 @@ def measure(setting: Setting) -> Measured:
     rows = [say(speaker, item) for item in tqdm(chosen, desc="speaking")]
     drawn = generated(setting.count(GENERATED), speaker.voices[0])
     plain = [say(speaker, item) for item in tqdm(drawn, desc="speaking generated sentences")]
-    figures = judged(rows, setting.workers) | matched(plain, setting.workers)
-    return figures | fidelity(rows) | codebooks(speaker, rows) | pace(rows)
+    workers = setting.workers
+    figures = judged(rows, unseen(setting, rows), workers) | matched(plain, workers)
+    figures |= fidelity(rows) | pace(rows)
+    codes = [row.codes for row in rows]
+    figures |= codebooks.use(torch.cat(codes), speaker.codec.config.codebook_size)
+    teachers = [row.waves["teacher"] for row in rows]
+    figures |= codebooks.ladder(speaker, codes, teachers, [row.text for row in rows], workers)
+    return figures | endings(speaker, setting)
 
 
 def known_answers(rng: random.Random, split: str, count: int) -> list[str]:
@@ -109,13 +127,24 @@ def say(speaker: Speaker, item: dict) -> Row:
     mel = log_mel(wave)[None]  # (1, 128, T)
     codes = speaker.codec.encode(mel)  # (1, T / 4, K)
     coded = speaker.codec.decode(codes)  # (1, 128, T)
+    seconds: dict[str, float] = {}
     start = time.perf_counter()
-    talked, _ = speaker.speak(item["text"], voice=item["voice"], seed=SEED)
-    seconds = time.perf_counter() - start
+    chunks = []
+    for chunk in speaker.speak_stream(item["text"], voice=item["voice"], seed=SEED):
+        seconds.setdefault("first", time.perf_counter() - start)
+        chunks.append(chunk)
+    seconds["talker"] = time.perf_counter() - start
+    talked = np.concatenate(chunks)
+    start = time.perf_counter()
+    guessed = griffin_lim(mel, seed=SEED)[0]
+    seconds["griffinlim"] = time.perf_counter() - start
+    start = time.perf_counter()
+    sounded = refine(speaker.vocoder(mel), mel, REFINE)[0]
+    seconds["vocoder"] = time.perf_counter() - start
     waves = {
         "teacher": wave,
-        "griffinlim": griffin_lim(mel, seed=SEED)[0],
-        "vocoder": refine(speaker.vocoder(mel), mel, REFINE)[0],
+        "griffinlim": guessed,
+        "vocoder": sounded,
         "codec_griffinlim": griffin_lim(coded, seed=SEED)[0],
         "codec_vocoder": refine(speaker.vocoder(coded), coded, REFINE)[0],
     }
@@ -124,11 +153,23 @@ def say(speaker: Speaker, item: dict) -> Row:
     return Row(item["text"], arrays, codes[0], seconds)
 
 
+def unseen(setting: Setting, rows: list[Row]) -> set[str]:
+    """Words of these sentences that neither the lexicon nor the Talker's lessons taught."""
+    words = {word for row in rows for word in spoken_words(row.text)}
+    strange = {word for word in words if lexicon_split(word) != "train"}
+    lessons = setting.data_dir / "speaking_train"
+    if lessons.is_dir():
+        reader = ShardReader(lessons)
+        for i in range(len(reader)):
+            strange -= set(reader.record(i)["words"])
+    return strange
+
+
 JUDGED = ("teacher", "codec_griffinlim", "codec_vocoder", "talker", "talker_reversed")
 
 
-def judged(rows: list[Row], workers: int) -> Measured:
-    """Word error rates with the open model, and how often the right sentence is chosen."""
+def judged(rows: list[Row], strange: set[str], workers: int) -> Measured:
+    """Error rates with the open model, and how often the right sentence is chosen."""
     texts = [row.text for row in rows]
     figures: Measured = {}
     for name in JUDGED:
@@ -136,10 +177,25 @@ def judged(rows: list[Row], workers: int) -> Measured:
         said = hear(waves, workers, f"judging {name}")
         chosen = hear(waves, workers, f"choosing {name}", choices=texts)
         for row, truth in against(name, texts).items():
-            pairs = [word_errors(t, s) for t, s in zip(truth, said, strict=True)]
             right = [spoken_words(t) == s.split() for t, s in zip(truth, chosen, strict=True)]
-            figures[f"{row}/wer"] = error_rate(pairs, SEED)
             figures[f"{row}/closed"] = rate(right, SEED)
+            figures |= {f"{row}/{k}": f for k, f in errors(truth, said, strange).items()}
+    return figures
+
+
+def errors(texts: list[str], said: list[str], strange: set[str]) -> Measured:
+    """Word and letter error rates; letters of strange words; sentences skipped in or repeating."""
+    both = list(zip(texts, said, strict=True))
+    figures = {
+        "wer": error_rate([word_errors(t, s) for t, s in both], SEED),
+        "cer": error_rate([letter_errors(t, s) for t, s in both], SEED),
+    }
+    rare = [letter_errors_of(strange, t, s) for t, s in both]
+    if rare := [pair for pair in rare if pair[1]]:
+        figures["unseen_cer"] = error_rate(rare, SEED)
+    flaws = [skips_and_repeats(t, s) for t, s in both]
+    figures["skips"] = rate([skipped for skipped, _ in flaws], SEED)
+    figures["repeats"] = rate([repeated for _, repeated in flaws], SEED)
     return figures
 
 
@@ -168,37 +224,40 @@ def against(name: str, texts: list[str]) -> dict[str, list[str]]:
 
 
 def fidelity(rows: list[Row]) -> Measured:
-    """STOI (0..1, how much is understood) against the teacher's wave, where the timing is its."""
-    try:
-        from pystoi import stoi
-    except ImportError:
-        raise UserError("pystoi is missing: pip install -r requirements-dev.txt") from None
+    """STOI and PESQ against the teacher's wave, where the timing is its."""
     figures: Measured = {}
+    true = [row.waves["teacher"] for row in rows]
     for name in ("griffinlim", "vocoder", "codec_griffinlim", "codec_vocoder"):
-        scores = [float(stoi(r.waves["teacher"], r.waves[name], SAMPLE_RATE)) for r in rows]
-        figures[f"{name}/stoi"] = mean(scores, SEED)
-    return figures
-
-
-def codebooks(speaker: Speaker, rows: list[Row]) -> Measured:
-    """How evenly each codebook is used: perplexity, of as many codes as it has."""
-    codes = torch.cat([row.codes for row in rows])  # (frames, K)
-    size = speaker.codec.config.codebook_size
-    figures: Measured = {}
-    for k in range(codes.shape[1]):
-        counts = torch.bincount(codes[:, k], minlength=size)  # (N,)
-        value = float(perplexity(counts))
-        figures[f"codebook_{k}/perplexity"] = Figure(value, None, None, len(codes), SEED, "codes")
+        made = [row.waves[name] for row in rows]
+        figures[f"{name}/stoi"] = mean(understood(true, made), SEED)
+        if scores := liked(true, made):
+            figures[f"{name}/pesq"] = mean(scores, SEED)
     return figures
 
 
 def pace(rows: list[Row]) -> Measured:
-    """Speech per computing time, and the Talker's length beside the teacher's."""
+    """Computing time beside the sound's, time to the first sound, length beside the teacher's."""
     lengths = [len(row.waves["talker"]) / SAMPLE_RATE for row in rows]
     taught = [len(row.waves["teacher"]) / SAMPLE_RATE for row in rows]
     ratios = [made / true for made, true in zip(lengths, taught, strict=True)]
-    speeds = [made / row.seconds for made, row in zip(lengths, rows, strict=True)]
-    return {
-        "talker/times_real_time": mean(speeds, SEED),
+    shares = [row.seconds["talker"] / made for row, made in zip(rows, lengths, strict=True)]
+    figures = {
+        "talker/real_time_factor": mean(shares, SEED),
         "talker/duration_ratio": mean(ratios, SEED),
+        "talker/first_sound": mean([1000 * row.seconds["first"] for row in rows], SEED, "ms"),
     }
+    for name in ("griffinlim", "vocoder"):
+        speeds = [true / row.seconds[name] for row, true in zip(rows, taught, strict=True)]
+        figures[f"{name}/times_real_time"] = mean(speeds, SEED)
+    return figures
+
+
+def endings(speaker: Speaker, setting: Setting) -> Measured:
+    """Whether random sentences come to their end, by the Talker's first voice."""
+    voice = speaker.voices[0]
+    words = corpus.vocabulary(str(setting.real_dir) if setting.real_dir else None)
+    return robust(
+        random_sentences(words[: corpus.VOCABULARY], setting.count(RANDOM)),
+        lambda text: speaker.speak(text, voice, seed=SEED)[0],
+        lambda text: flite.synthesise(text, voice).wave,
+    )

@@ -26,6 +26,7 @@ def show(results: Results, section: str, name: str) -> str:
         return MISSING
     scale, digits, unit = {
         "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
+        "ms": (1, 0, " ms"), "dB": (1, 2, " dB"), "kbit/s": (1, 2, ""),
     }[figure["unit"]]
     text = f"{figure['value'] * scale:.{digits}f}{unit}"
     if figure["low"] is None:
@@ -175,21 +176,55 @@ def speech(results: Results) -> str:
         return "" if figures and name not in figures else show(results, "speech", name)
 
     return table(
-        ["speech", "word error rate, open judge", "generated sentences, matched judge",
-         "right sentence of the set chosen", "STOI"],
-        [[what, *(cell(f"{name}/{key}") for key in ("wer", "matched", "closed", "stoi"))]
+        ["speech", "word error rate, open judge", "letter error rate, the same",
+         "generated sentences, matched judge", "right sentence of the set chosen", "STOI", "PESQ"],
+        [[what, *(cell(f"{name}/{key}")
+                  for key in ("wer", "cer", "matched", "closed", "stoi", "pesq"))]
          for what, name in rows],
     )
 
 
 def speaking(results: Results) -> str:
-    """The codec's codebooks, speed and length."""
-    books = names_of(results, "speech", "codebook_")
-    rows = [[f"perplexity of codebook {b}", show(results, "speech", f"codebook_{b}/perplexity")]
-            for b in books]
-    rows.append(["speech per computing time", show(results, "speech", "talker/times_real_time")])
-    rows.append(["length beside the teacher's", show(results, "speech", "talker/duration_ratio")])
-    return table(["Talker and codec", "measured"], rows)
+    """How the Talker speaks, beside its teacher; speed."""
+    rows = [
+        [what, show(results, "speech", f"talker/{key}"), show(results, "speech", f"teacher/{key}")]
+        for what, key in (
+            ("letter error rate of words never seen", "unseen_cer"),
+            ("sentences with lost words", "skips"), ("sentences with words said twice", "repeats"),
+        )
+    ]
+    rows += [
+        [what, show(results, "speech", key), ""]
+        for what, key in (
+            ("length beside the teacher's", "talker/duration_ratio"),
+            ("random sentences, twice the teacher's length or more", "robust/looped"),
+            ("random sentences, half the teacher's length or less", "robust/cut"),
+            ("computing time per second of speech", "talker/real_time_factor"),
+            ("from the sentence to its first sound", "talker/first_sound"),
+            ("vocoder, times real time", "vocoder/times_real_time"),
+            ("Griffin-Lim, times real time", "griffinlim/times_real_time"),
+        )
+    ]
+    return table(["", "Talker", "teacher"], rows)
+
+
+def codec(results: Results) -> str:
+    """Codebooks, bits and what they bring."""
+    books = names_of(results, "speech", "books_") or ["1"]
+    keys = ("bitrate", "mel", "stoi", "wer", "cer")
+    rows = []
+    for book in books:
+        last = int(book) - 1
+        rows.append([
+            book, *(show(results, "speech", f"books_{book}/{key}") for key in keys),
+            show(results, "speech", f"codebook_{last}/perplexity"),
+            show(results, "speech", f"codebook_{last}/use"),
+        ])
+    return table(
+        ["codebooks", "kbit/s", "mel distance", "STOI", "word error rate", "letter error rate",
+         "perplexity of the last", "of its size"],
+        rows,
+    )
 
 
 def names_of(results: Results, section: str, prefix: str) -> list[str]:
@@ -201,6 +236,7 @@ def names_of(results: Results, section: str, prefix: str) -> list[str]:
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "turns": turns, "clips": clips, "audio": audio,
     "voices": voices, "joint": joint, "text": text, "speech": speech, "speaking": speaking,
+    "codec": codec,
 }  # fmt: skip
 
 

@@ -7,7 +7,7 @@ Turns what a user brings into one prompt and the reply's ids into text; the netw
 `models`, the token loop in `inference.generation`, chats with memory in `inference.session`.
 """
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -157,7 +157,7 @@ class Omni:
     ) -> None:
         """Refuse what `speak` would, before an answer is worked out for it to say."""
         self.need_omni("speaking")
-        from inference.speech import VOCODERS
+        from inference.synthesis import VOCODERS
         from models.frontend import SPEEDS
 
         if voice is not None and voice not in self.speaker.voices:
@@ -181,14 +181,18 @@ class Omni:
 
     def speak_stream(
         self,
-        text: str,
+        text: str | Iterable[str],
         voice: str | None = None,
         speed: float = 1.0,
         vocoder: str | None = None,
         seed: int | None = None,
     ) -> Iterator[np.ndarray]:
-        """The same in chunks, float32 (samples,), each as soon as it is ready."""
-        text = speakable(text)
+        """The same in chunks, float32 (samples,), each as soon as it is ready.
+
+        `text` may be one that is still being written, as `stream` gives it: then each sentence is
+        spoken once it is whole.
+        """
+        text = speakable(text) if isinstance(text, str) else text
         return self.speaker.speak_stream(text, **given(voice, speed, vocoder, seed))
 
     # ---- building prompts

@@ -5,7 +5,9 @@ goes on.
 """
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+
+import numpy as np
 
 from inference.media import check_file
 from inference.omni import Omni
@@ -26,12 +28,13 @@ class Repl:
     """One conversation at the terminal."""
 
     def __init__(
-        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, **settings
+        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, sinks, **settings
     ):
         self.omni = omni
         self.session = omni.session(system_prompt, **settings)
         self.speech = speech  # voice, speed, vocoder, seed for speaking
         self.quiet = quiet
+        self.sinks = list(sinks)  # where answers and /say are spoken to at once, if anywhere
         self.images: list[str] = []
         self.sounds: list[str] = []
         self.spoken = None  # (samples, rate) of the latest /say
@@ -79,19 +82,34 @@ class Repl:
             self.answer(line)
 
     def answer(self, line: str) -> None:
-        """Stream the answer; Ctrl-C stops it and the chat goes on."""
+        """Stream the answer, aloud too where asked; Ctrl-C stops it and the chat goes on."""
         images, sounds = self.images, self.sounds
         self.images, self.sounds = [], []
         pieces = self.session.stream(line, image=images, audio=sounds)
         self.spoken = None
         try:
             print("" if self.quiet else "μOmni: ", end="", flush=True)
-            for piece in pieces:
-                print(piece, end="", flush=True)
+            if self.sinks:
+                self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
+            else:
+                for _ in self.printed(pieces):
+                    pass
         except KeyboardInterrupt:
             pieces.close()
+            for sink in self.sinks:
+                sink.drop()
         finally:
             print(flush=True)
+
+    def printed(self, pieces: Iterable[str]) -> Iterator[str]:
+        for piece in pieces:
+            print(piece, end="", flush=True)
+            yield piece
+
+    def sound(self, chunks: Iterable[np.ndarray]) -> None:
+        for chunk in chunks:
+            for sink in self.sinks:
+                sink.write(chunk)
 
     def reset(self, _: str) -> None:
         self.session.reset()
@@ -111,6 +129,7 @@ class Repl:
     def say(self, text: str) -> None:
         self.spoken = self.omni.speak(text or self.last_answer(), **self.speech)
         samples, rate = self.spoken
+        self.sound([samples])
         self.say_done(f"{len(samples) / rate:.1f} s of speech; /save FILE.wav writes it")
 
     def voice(self, name: str) -> None:

@@ -8,6 +8,7 @@ CPU, and say the same. The codec makes no waveform: that is the vocoder's work.
 from __future__ import annotations
 
 import math
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -17,6 +18,7 @@ from torch import Tensor, nn
 from models.checkpoint import Pretrained
 from models.errors import UserError
 from models.mel import FRAME_RATE, N_MELS
+from models.overlap import in_pieces
 from models.quantizer import Quantized, ResidualQuantizer
 
 MEL_MEAN, MEL_STD = -5.0, 3.0  # nats; brings log-mels near zero mean and unit spread
@@ -143,3 +145,19 @@ class MelCodec(Pretrained):
     def decode(self, codes: Tensor, num_codebooks: int | None = None) -> Tensor:
         """codes (B, T, K) -> mel (B, 128, 4T)."""
         return self.decode_latent(self.from_codes(codes, num_codebooks))
+
+    @property
+    def reach(self) -> int:
+        """Code frames to either side that a decoded mel frame can depend on."""
+        return self.config.num_layers * (self.config.kernel_size // 2)
+
+    def stream(
+        self, chunks: Iterable[Tensor], num_codebooks: int | None = None
+    ) -> Iterator[Tensor]:
+        """Code chunks (B, t, K) -> mel chunks (B, 128, ·); joined, they equal the whole call."""
+
+        def run(codes: Tensor) -> Tensor:  # (B, K, t) -> (B, 128, 4t)
+            return self.decode(codes.transpose(1, 2), num_codebooks)
+
+        turned = (codes.transpose(1, 2) for codes in chunks)
+        return in_pieces(run, turned, self.reach, self.config.stack)

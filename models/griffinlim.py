@@ -15,6 +15,8 @@ from torch import Tensor
 
 from models.mel import HOP, N_FFT, WIN, mel_filters, window
 
+ROUND_REACH = WIN // HOP  # mel frames to either side that a sample depends on after each round
+
 
 @lru_cache(maxsize=1)
 def inverse_filters() -> Tensor:

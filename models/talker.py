@@ -8,7 +8,7 @@ frame the four codebooks are predicted one after another, each from those before
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 import torch
@@ -64,6 +64,11 @@ class Alignment:
     frames: Tensor  # (B,) how many frames each row has
 
 
+def count_frames(seconds: Tensor, frame: float) -> Tensor:
+    """How many frames durations (B, P) add up to: (B,)"""
+    return (seconds.cumsum(1)[:, -1] / frame).round().long().clamp(min=1)
+
+
 def align(seconds: Tensor, frame: float, frames: Tensor | None = None) -> Alignment:
     """Durations (B, P), 0 on padding -> alignment at `frame` seconds a frame.
 
@@ -73,7 +78,7 @@ def align(seconds: Tensor, frame: float, frames: Tensor | None = None) -> Alignm
     ends = seconds.cumsum(1)  # (B, P)
     starts = ends - seconds
     if frames is None:
-        frames = (ends[:, -1] / frame).round().long().clamp(min=1)
+        frames = count_frames(seconds, frame)
     T = int(frames.max())
     left = torch.arange(T, device=seconds.device) * frame  # (T,)
     low = torch.maximum(left[None, :, None], starts[:, None])  # (B, T, P)
@@ -201,7 +206,16 @@ class Talker(Pretrained):
         self, phones: Tensor, starts: Tensor, seconds: Tensor, voice: Tensor,
         temperature: float = 0.6, seed: int = 0, use_cache: bool = True,
     ) -> tuple[Tensor, Tensor]:
-        """Codes (B, T, K) and frames (B,). Rows are padded on the right with 0.
+        """Codes (B, T, K) and frames (B,): all of `stream`, which has the same arguments."""
+        made = self.stream(phones, starts, seconds, voice, temperature, seed, use_cache)
+        return torch.stack(list(made), 1), count_frames(seconds, self.config.frame_seconds)
+
+    @torch.no_grad()
+    def stream(
+        self, phones: Tensor, starts: Tensor, seconds: Tensor, voice: Tensor,
+        temperature: float = 0.6, seed: int = 0, use_cache: bool = True,
+    ) -> Iterator[Tensor]:
+        """Codes (B, K) of one frame after another; 0 in a row that has ended.
 
         A row's result does not depend on the other rows of the batch.
 
@@ -216,16 +230,14 @@ class Talker(Pretrained):
         B, T, _ = condition.shape
         cache = self.new_cache(B, T, condition) if use_cache else None
         noises = [torch.Generator().manual_seed(seed) for _ in range(B)]
-        codes = torch.zeros(B, T, self.config.num_codebooks, dtype=torch.long, device=phones.device)
         before = condition.new_zeros(B, T, self.from_codes.in_features)  # (B, T, K·64)
         for t in range(T):
             span = slice(t, t + 1) if use_cache else slice(0, t + 1)
             x = self.frames(condition[:, span], before[:, span], cache)[:, -1]  # (B, D)
-            codes[:, t], vectors = self._frame(x, temperature, noises)
+            codes, vectors = self._frame(x, temperature, noises)  # (B, K), (B, K·64)
             if t + 1 < T:
                 before[:, t + 1] = vectors
-        past_end = torch.arange(T, device=phones.device) >= where.frames[:, None]  # (B, T)
-        return codes.masked_fill(past_end[..., None], 0), where.frames
+            yield codes.masked_fill((where.frames <= t)[:, None], 0)
 
     def new_cache(self, batch: int, frames: int, like: Tensor) -> KVCache:
         """An empty cache for `frames` frames."""

@@ -22,6 +22,7 @@ from models.checkpoint import Pretrained
 from models.codec import MEL_MEAN, MEL_STD, MixBlock
 from models.errors import UserError
 from models.mel import HOP, N_MELS, SAMPLE_RATE, SILENCE, WIN, hz_to_mel, mel_filters
+from models.overlap import in_pieces
 
 MAX_LOG_MAGNITUDE = 6.0  # nats; far above speech, keeps exp finite
 
@@ -101,22 +102,12 @@ class Vocoder(Pretrained):
         spectrum = self.spectrum(mel)
         return overlap_add(spectrum, self.window)
 
-    @torch.no_grad()
     def stream(self, chunks: Iterable[Tensor]) -> Iterator[Tensor]:
         """mel chunks (B, 128, t) -> waveform chunks; joined, they equal the whole call.
 
         Each piece of sound comes `reach` frames after its mel.
         """
-        held, left, R = None, 0, self.reach  # frames not yet sounded, after `left` of context
-        for chunk in chunks:
-            held = chunk if held is None else torch.cat([held, chunk], -1)
-            end = held.shape[-1] - R  # frames up to here have all the context they need
-            if end > left:
-                yield self(held)[:, left * HOP : end * HOP]
-                keep = min(end, R)
-                held, left = held[..., end - keep :], keep
-        if held is not None:
-            yield self(held)[:, left * HOP :]
+        return in_pieces(self, chunks, self.reach, HOP)
 
 
 def overlap_add(spectrum: Tensor, window: Tensor) -> Tensor:

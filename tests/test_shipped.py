@@ -3,6 +3,7 @@
 import json
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 from PIL import Image
@@ -11,8 +12,11 @@ from data.samples import samples
 from data.scoring import score
 from data.words import edit_distance
 from inference import Omni
+from inference.speech import TEMPERATURE
+from inference.synthesis import REFINE
 from models.codec import MelCodec
 from models.frontend import VOICES
+from models.griffinlim import refine
 from models.mel import log_mel
 from models.phones import IDS
 from models.talker import Talker, align
@@ -86,6 +90,19 @@ def test_speech_is_heard_and_shuffled_speech_is_not(omni):
     shuffled = sum(map(edit_distance, true, heard[1:] + heard[:1])) / total
     assert error < 0.6
     assert shuffled - error > 0.3
+
+
+@torch.inference_mode()
+def test_streamed_speech_equals_one_call_of_each_network(omni):
+    speaker, text = omni.speaker, "The red circle is above the blue square, near the house."
+    chunks = list(speaker.sounds(text, "rms", seed=1))
+    ready = speaker.frontend(text, "rms")
+    said = ready.phones[None], ready.starts[None], ready.seconds[None], torch.tensor([0])
+    codes, _ = speaker.talker.generate(*said, TEMPERATURE, 1)
+    mel = speaker.codec.decode(codes)
+    whole = refine(speaker.vocoder(mel), mel, REFINE)[0].numpy()
+    assert len(chunks) > 1
+    assert abs(np.concatenate(chunks) - whole).max() < 1e-2 * abs(whole).max()
 
 
 @torch.no_grad()

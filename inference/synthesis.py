@@ -1,0 +1,55 @@
+"""Codes -> waveform: the codec's decoder and a vocoder as one stream.
+
+Joined, the chunks equal what one call on all codes gives. Which codes to make is the Talker's
+business, how loud they sound inference.loudness's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from models.codec import MelCodec
+from models.errors import UserError
+from models.griffinlim import ROUND_REACH, griffin_lim, refine
+from models.mel import HOP
+from models.overlap import in_pieces
+from models.vocoder import Vocoder
+
+VOCODERS = ("neural", "griffinlim")
+REFINE = 4  # Griffin-Lim rounds after the neural vocoder: little time, clearer sound
+CHUNK = 25  # code frames made at a time: 1 s. Fewer than 20 settle no sound at all
+
+
+def check_vocoder(name: str) -> str:
+    """Refuse a vocoder that is not there."""
+    if name not in VOCODERS:
+        raise UserError(f"unknown vocoder {name!r}: choose one of {', '.join(VOCODERS)}")
+    return name
+
+
+def in_chunks(frames: Iterable[Tensor]) -> Iterator[Tensor]:
+    """Codes (B, K) of one frame after another -> chunks (B, t, K)."""
+    frames = iter(frames)
+    while chunk := list(islice(frames, CHUNK)):
+        yield torch.stack(chunk, 1)
+
+
+def waveform(
+    codec: MelCodec,
+    vocoder: Vocoder,
+    codes: Iterable[Tensor],
+    kind: str = "neural",
+    num_codebooks: int | None = None,
+    seed: int = 0,
+) -> Iterator[Tensor]:
+    """Code chunks (B, t, K) -> waveform chunks (B, samples), each as soon as it is settled."""
+    mels = codec.stream(codes, num_codebooks)
+    if kind == "griffinlim":  # its phases settle all together: it cannot stream
+        yield griffin_lim(torch.cat(list(mels), -1), seed=seed)
+        return
+    reach = vocoder.reach + REFINE * ROUND_REACH  # mel frames
+    yield from in_pieces(lambda mel: refine(vocoder(mel), mel, REFINE), mels, reach, HOP)
