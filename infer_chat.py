@@ -59,6 +59,8 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
     run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
     run.add_argument("--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, or KEYS/VALUES: q8_0/nf4")
+    run.add_argument("--draft", metavar="lookup|FOLDER", help="decode speculatively: same answers")
+    run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
     return parser
 
@@ -125,6 +127,8 @@ def run(args: argparse.Namespace, settings: dict) -> int:
     from inference.omni import Omni  # torch is loaded only for a request that can be served
 
     omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+    if args.draft:
+        omni.use_draft(args.draft, args.spec_k)
     names = ("voice", "speed", "vocoder", "seed")
     speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
     if args.audio_out is not None or speech.keys() - {"seed"}:

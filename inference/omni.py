@@ -49,6 +49,7 @@ class Omni:
         self.model = model
         self.tokenizer = tokenizer
         self.folder = folder
+        self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
         self._speaker: Speaker | None = None
 
     @classmethod
@@ -144,7 +145,30 @@ class Omni:
 
     def generator(self, config: GenerateConfig, reserve: int | None = None) -> Generator:
         """What continues a context of this checkpoint."""
-        return Generator(self.model, config, reserve, self.tokenizer)
+        if self.draft is None:
+            return Generator(self.model, config, reserve, self.tokenizer)
+        from inference.speculative import SpeculativeGenerator
+
+        draft, speculative = self.draft
+        return SpeculativeGenerator(self.model, draft, speculative, config, reserve, self.tokenizer)
+
+    def use_draft(self, source: str | Path, spec_k: int = 4) -> None:
+        """Decode speculatively: the same answers, sooner where guesses are right.
+
+        Args:
+            source: "lookup" guesses from the prompt itself; else the folder of a smaller Thinker.
+        """
+        from inference.draft import PromptLookup, ThinkerDraft
+        from inference.speculative import SpeculativeConfig
+
+        speculative = SpeculativeConfig(spec_k)
+        if source == "lookup":
+            draft = PromptLookup()
+        else:
+            weight = next(self.model.parameters())
+            draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
+            draft.check(thinker_of(self.model))
+        self.draft = draft, speculative
 
     def text(self, tokens: Iterator[int], config: GenerateConfig) -> Iterator[str]:
         """Text of tokens as they come, up to the first stop string."""

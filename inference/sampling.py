@@ -83,6 +83,14 @@ def adjust(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -
     return apply_min_p(logits, config.min_p)
 
 
+def distribution(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
+    """Probabilities (B, V) of the next token under these settings; all on one at temperature 0."""
+    logits = adjust(logits, config, seen)
+    if config.temperature > 0.0:
+        return logits.softmax(dim=-1)
+    return torch.zeros_like(logits).scatter_(-1, greedy(logits)[:, None], 1.0)
+
+
 def draw(logits: Tensor, generators: list[torch.Generator]) -> Tensor:
     """Draw one token a row from softmax(logits) by inverse transform, each row by its generator."""
     cumulative = logits.double().softmax(dim=-1).cumsum(dim=-1)  # (B, V)
