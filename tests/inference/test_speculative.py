@@ -81,9 +81,8 @@ def test_good_drafts_save_passes_and_useless_ones_are_left(omni):
         omni.model, ThinkerDraft(omni.model.thinker), SpeculativeConfig(4), config
     )
     reply = good.generate(prompt)
-    if prompt.ids:  # its own model as draft: all right but where rounding ties
-        assert good.acceptance_rate > 0.8
-        assert good.passes < len(reply) / 2
+    assert good.acceptance_rate > 0.8  # its own draft is wrong only where rounding ties
+    assert good.passes < len(reply) / 2
 
     class Wrong(PromptLookup):
         def propose(self, context, count, config, generator):
