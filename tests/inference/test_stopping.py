@@ -46,12 +46,14 @@ def test_an_answer_ends_before_the_string_alone_in_a_batch_and_in_a_chat(omni):
 
 
 def test_the_token_loop_stops_and_needs_the_tokenizer(omni):
-    prompt, decode = omni.turn("hello"), omni.tokenizer.decode
-    whole = generate(omni.model, prompt, omni.config(max_new_tokens=24))
-    place, stop = next(  # the first token from the fourth on whose text is new
-        (i, decode([token]))
+    decode, config = omni.tokenizer.decode, omni.config(max_new_tokens=24)
+    asked = [omni.turn(text) for text in ("hello", "what?", "a b c", "and so on", "the end")]
+    replies = [generate(omni.model, prompt, config) for prompt in asked]
+    prompt, whole, place, stop = next(  # a token after the first whose text is new
+        (prompt, whole, i, decode([token]))
+        for prompt, whole in zip(asked, replies)
         for i, token in enumerate(whole)
-        if i > 3 and "\ufffd" not in decode([token]) and decode([token]) not in decode(whole[:i])
+        if i and "\ufffd" not in decode([token]) and decode([token]) not in decode(whole[:i])
     )
     config = omni.config(max_new_tokens=24, stop_strings=(stop,))
     reply = generate(omni.model, prompt, config, omni.tokenizer)
