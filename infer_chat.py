@@ -25,6 +25,11 @@ ABOUT = """With no input this is a conversation. A recording without --text is i
 being written, or what --say gives."""
 STDOUT = "-"  # the --audio_out that pipes
 
+SETTINGS = (  # flags that are fields of GenerateConfig
+    *("max_new_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty"),
+    *("stop_strings", "seed", "prefill_chunk", "cache_kind"),
+)
+
 
 def build_parser() -> argparse.ArgumentParser:
     """All flags; their meaning together is checked in `check`."""
@@ -49,11 +54,22 @@ def build_parser() -> argparse.ArgumentParser:
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
+    write.add_argument(
+        "--min_p", type=float, help="drop below this share of the likeliest; 0 = off"
+    )
+    write.add_argument("--repetition_penalty", type=float, default=1.0, help="1 = off (default)")
+    write.add_argument(
+        "--stop_strings", nargs="+", default=(), metavar="TEXT", help="end before it"
+    )
     write.add_argument("--seed", type=int, help="makes sampling repeatable")
     run = parser.add_argument_group("running")
     run.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
     run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
     run.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
+    run.add_argument("--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, or KEYS/VALUES: q8_0/nf4")
+    run.add_argument("--draft", metavar="lookup|FOLDER", help="decode speculatively: same answers")
+    run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
     return parser
 
@@ -99,10 +115,7 @@ def main(argv: list[str] | None = None) -> int:
             warnings.simplefilter("always", Notice)
             warnings.showwarning = show_notice
         try:
-            settings = {
-                name: getattr(args, name)
-                for name in ("max_new_tokens", "temperature", "top_k", "top_p", "seed")
-            }
+            settings = {name: getattr(args, name) for name in SETTINGS}
             GenerateConfig(**settings)
             check(args)
             return run(args, settings)
@@ -129,6 +142,8 @@ def run(args: argparse.Namespace, settings: dict) -> int:
         from inference.omni import Omni  # torch is loaded only for a request that can be served
 
         omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+        if args.draft:
+            omni.use_draft(args.draft, args.spec_k)
         names = ("voice", "speed", "vocoder", "seed")
         speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if sinks or speech.keys() - {"seed"}:

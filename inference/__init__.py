@@ -14,6 +14,10 @@ _HOME = {
     "generate": "generation",
     "generate_batch": "generation",
     "generate_iter": "generation",
+    "SpeculativeGenerator": "speculative",
+    "SpeculativeConfig": "speculative",
+    "PromptLookup": "draft",
+    "ThinkerDraft": "draft",
     "Notice": "notice",
 }
 

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from models.cachekind import parse_cache_kind
 from models.errors import UserError
 
 
@@ -13,12 +14,15 @@ class GenerateConfig:
     temperature: float = 0.0  # 0 = greedy
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off
+    min_p: float | None = None  # share of the likeliest token's probability; None or 0.0 = off
+    repetition_penalty: float = 1.0  # 1.0 = off; above: what was read or said is less likely
     seed: int | None = None  # None = a fresh one for each generation
     eos_token_id: int = 2
     suppress_tokens: tuple[int, ...] = ()  # ids never chosen: placeholders must not be made up
-    max_seq_len: int | None = (
-        None  # tokens of prompt and reply; None = what the model was built for
-    )
+    stop_strings: tuple[str, ...] = ()  # the answer ends before any of them
+    max_seq_len: int | None = None  # tokens of prompt and reply; None = the model's context
+    prefill_chunk: int | None = None  # tokens of a prompt run at once; None = all of them
+    cache_kind: str | None = None  # see models.cachekind; None = the dtype of the weights
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
@@ -29,7 +33,22 @@ class GenerateConfig:
             raise UserError(f"top_k must be 0 (off) or more, not {self.top_k}")
         if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
             raise UserError(f"top_p must be above 0 and at most 1 (off), not {self.top_p}")
+        if self.min_p is not None and not 0.0 <= self.min_p <= 1.0:
+            raise UserError(f"min_p must be between 0 (off) and 1, not {self.min_p}")
+        if not 0.0 < self.repetition_penalty < float("inf"):
+            raise UserError(
+                f"repetition_penalty must be above 0 (1 = off), not {self.repetition_penalty}"
+            )
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise UserError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
         if self.max_seq_len is not None and self.max_seq_len < 2:
             raise UserError(f"max_seq_len must be at least 2, not {self.max_seq_len}")
+        if isinstance(self.stop_strings, str) or not all(self.stop_strings):
+            raise UserError(
+                f"stop_strings must be a list of texts, none empty: {self.stop_strings}"
+            )
+        object.__setattr__(self, "stop_strings", tuple(self.stop_strings))
+        if self.prefill_chunk is not None and self.prefill_chunk < 1:
+            raise UserError(f"prefill_chunk must be at least 1, not {self.prefill_chunk}")
+        if self.cache_kind is not None:
+            parse_cache_kind(self.cache_kind)

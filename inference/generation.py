@@ -6,6 +6,7 @@ token. Chat (turns, dropping old ones) is inference.session's business, text is 
 """
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor
@@ -13,7 +14,9 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.notice import notice
 from inference.prompt import Prompt
-from inference.sampling import make_generators, sample
+from inference.sampling import make_generators, sample, seen_tokens
+from inference.stopping import StopWatch
+from inference.timing import Timing
 from models.cache import KVCache
 from models.errors import UserError
 
@@ -32,41 +35,73 @@ def context_length(model, config: GenerateConfig) -> int:
     return min(limit, config.max_seq_len or limit)
 
 
-@torch.inference_mode()
-def prefill(model, prompts: list[Prompt], cache: KVCache, mask: Tensor | None = None) -> Tensor:
-    """Run prompts of equal (padded) length into the cache -> logits of the last position (B, V)."""
+def new_cache(model, rows: int, length: int, config: GenerateConfig) -> KVCache:
+    """An empty cache of the kind the config asks for."""
+    return thinker_of(model).new_cache(rows, length, config.cache_kind)
+
+
+def embed(model, prompts: list[Prompt]) -> Tensor:
+    """Words, pictures and sounds of prompts of equal (padded) length -> (B, S, D)."""
     thinker = thinker_of(model)
     weight = next(thinker.parameters())
     ids = torch.tensor([prompt.ids for prompt in prompts], device=weight.device)  # (B, S)
     images = [image for prompt in prompts for image in prompt.images]
     mels = [mel.to(weight) for prompt in prompts for mel in prompt.mels]
     if not images and not mels:
-        return thinker(input_ids=ids, attention_mask=mask, cache=cache)[:, -1]
+        return thinker.embed(ids)
     pictures = model.encode_images(torch.stack(images).to(ids.device)) if images else None
     clips = model.encode_audio(mels) if mels else None
-    embeds = model.fuse(ids, pictures, clips)  # (B, S, D)
-    return thinker(inputs_embeds=embeds, attention_mask=mask, cache=cache)[:, -1]
+    return model.fuse(ids, pictures, clips)
+
+
+@torch.inference_mode()
+def prefill(
+    model,
+    prompts: list[Prompt],
+    cache: KVCache,
+    mask: Tensor | None = None,
+    chunk: int | None = None,
+) -> Tensor:
+    """Run prompts of equal (padded) length into the cache -> logits of the last position (B, V).
+
+    Args:
+        mask: bool (B, S), True for real tokens; None: all are.
+        chunk: positions run at once. A long prompt's scores grow with its square otherwise.
+    """
+    thinker, x = thinker_of(model), embed(model, prompts)  # (B, S, D)
+    past = cache.length
+    for part in x.split(chunk or x.shape[1], dim=1):
+        past += part.shape[1]
+        seen = None if mask is None else mask[:, :past]
+        hidden = thinker.hidden(part, seen, cache)  # (B, chunk, D)
+    return thinker.logits(hidden[:, -1])
+
+
+@dataclass
+class Rows:
+    """What the token loop knows of each row besides its logits."""
+
+    contexts: list[list[int]]  # ids read so far, for the repetition penalty
+    rooms: list[int]  # tokens each row may still take
+    watches: list[StopWatch]
+    mask: Tensor | None = None  # (B, S), True for real tokens; None: all are
 
 
 @torch.inference_mode()
 def decode(
-    model,
-    logits: Tensor,
-    cache: KVCache,
-    config: GenerateConfig,
-    rooms: list[int],
-    mask: Tensor | None = None,
+    model, logits: Tensor, cache: KVCache, config: GenerateConfig, rows: Rows, timing: Timing
 ) -> Iterator[list[int | None]]:
     """From the prompt's last logits (B, V), yield one token a row a step, None once a row is done.
 
-    `rooms` are the tokens each row may still take; a row that uses up its room is stopped.
+    A row that uses up its room is stopped with a notice.
     """
-    thinker = thinker_of(model)
-    generators = make_generators(config.seed, len(rooms))
-    done = [False] * len(rooms)
+    thinker, count, mask = thinker_of(model), len(rows.rooms), rows.mask
+    generators = make_generators(config.seed, count)
+    seen = first_seen(rows.contexts, logits, config)
+    done = [False] * count
     tokens = None  # (B,), those of the latest step
     for step in range(config.max_new_tokens):
-        for row, room in enumerate(rooms):
+        for row, room in enumerate(rows.rooms):
             if step >= room and not done[row]:
                 notice("the context is full: the answer stops here")
                 done[row] = True
@@ -74,28 +109,46 @@ def decode(
             return
         if tokens is not None:
             if mask is not None:
-                mask = torch.cat([mask, mask.new_ones(len(rooms), 1)], dim=1)  # (B, S + 1)
-            logits = thinker(input_ids=tokens[:, None], attention_mask=mask, cache=cache)[:, -1]
-        tokens = sample(logits, config, generators)  # (B,)
-        chosen = tokens.tolist()
+                mask = torch.cat([mask, mask.new_ones(count, 1)], dim=1)  # (B, S + 1)
+            with timing.measure("model"):
+                hidden = thinker.hidden(thinker.embed(tokens[:, None]), mask, cache)  # (B, 1, D)
+            with timing.measure("head"):
+                logits = thinker.logits(hidden[:, -1])  # (B, V)
+        with timing.measure("sampling"):
+            tokens = sample(logits, config, generators, seen)  # (B,)
+            chosen = tokens.tolist()
+        timing.tokens += count - sum(done)
+        if seen is not None:
+            seen.scatter_(1, tokens[:, None], tokens[:, None] != config.eos_token_id)
         done = [was or token == config.eos_token_id for was, token in zip(done, chosen)]
         if all(done):
             return
         yield [None if over else token for over, token in zip(done, chosen)]
+        done = [over or watch.push(token) for over, watch, token in zip(done, rows.watches, chosen)]
 
 
-def generate_iter(model, prompt: Prompt, config: GenerateConfig = DEFAULT) -> Iterator[int]:
-    """Yield the reply's token ids as they are chosen."""
-    return Generator(model, config, reserve=len(prompt) + config.max_new_tokens).stream(prompt)
+def first_seen(contexts: list[list[int]], logits: Tensor, config: GenerateConfig) -> Tensor | None:
+    """What the repetition penalty needs to know (B, V), or None where it is off."""
+    if config.repetition_penalty == 1.0:
+        return None
+    return seen_tokens(contexts, logits.shape[-1], config.eos_token_id).to(logits.device)
 
 
-def generate(model, prompt: Prompt, config: GenerateConfig = DEFAULT) -> list[int]:
+def generate_iter(
+    model, prompt: Prompt, config: GenerateConfig = DEFAULT, tokenizer=None
+) -> Iterator[int]:
+    """Yield the reply's token ids as they are chosen; stop strings need the tokenizer."""
+    reserve = len(prompt) + config.max_new_tokens
+    return Generator(model, config, reserve, tokenizer).stream(prompt)
+
+
+def generate(model, prompt: Prompt, config: GenerateConfig = DEFAULT, tokenizer=None) -> list[int]:
     """The reply's token ids."""
-    return list(generate_iter(model, prompt, config))
+    return list(generate_iter(model, prompt, config, tokenizer))
 
 
 def generate_batch(
-    model, prompts: list[Prompt], config: GenerateConfig = DEFAULT
+    model, prompts: list[Prompt], config: GenerateConfig = DEFAULT, tokenizer=None
 ) -> list[list[int]]:
     """Replies to several prompts in one run (left-padded): each as it would be alone."""
     if not prompts:
@@ -106,14 +159,16 @@ def generate_batch(
     longest = max(map(len, prompts))
     pads = [longest - len(prompt) for prompt in prompts]
     padded = [Prompt([PAD_TOKEN_ID] * pad, []) + prompt for pad, prompt in zip(pads, prompts)]
-    thinker = thinker_of(model)
-    device = next(thinker.parameters()).device
+    device = next(thinker_of(model).parameters()).device
     mask = torch.arange(longest, device=device)[None] >= torch.tensor(pads, device=device)[:, None]
     rooms = [limit - len(prompt) for prompt in prompts]
-    cache = thinker.new_cache(len(prompts), longest + min(config.max_new_tokens, max(rooms)))
-    logits = prefill(model, padded, cache, mask)
+    length = longest + min(config.max_new_tokens, max(rooms))
+    cache = new_cache(model, len(prompts), length, config)
+    watches = [StopWatch(config.stop_strings, tokenizer) for _ in prompts]
+    rows = Rows([prompt.ids for prompt in prompts], rooms, watches, mask)
+    logits = prefill(model, padded, cache, mask, config.prefill_chunk)
     replies: list[list[int]] = [[] for _ in prompts]
-    for tokens in decode(model, logits, cache, config, rooms, mask):
+    for tokens in decode(model, logits, cache, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
             if token is not None:
                 reply.append(token)
@@ -131,13 +186,21 @@ def check_fits(prompt: Prompt, room: int) -> None:
 class Generator:
     """A context that grows: every call continues it, `reset` starts afresh."""
 
-    def __init__(self, model, config: GenerateConfig = DEFAULT, reserve: int | None = None) -> None:
+    def __init__(
+        self,
+        model,
+        config: GenerateConfig = DEFAULT,
+        reserve: int | None = None,
+        tokenizer=None,
+    ) -> None:
         """`reserve` caps the cache's tokens where it is known how many will be needed."""
         self.model = model
         self.config = config
+        self.tokenizer = tokenizer
         self.capacity = context_length(model, config)
         length = min(self.capacity, reserve or self.capacity)
-        self.cache = thinker_of(model).new_cache(1, length)
+        self.cache = new_cache(model, 1, length, config)
+        self.timing = Timing()  # of the latest call
         self.ids: list[int] = []  # the whole context; its tail may not be in the cache yet
         self.last_prefill = 0  # tokens the latest call ran before its first new one
 
@@ -150,15 +213,23 @@ class Generator:
         """Add the prompt to the context, then yield the reply's tokens, which join it too."""
         config = config or self.config
         check_fits(prompt, self.capacity - self.position)
-        # the last token of a reply is chosen, not run: it goes in front of what is new
-        new = Prompt(self.ids[self.cache.length :]) + prompt
-        logits = prefill(self.model, [new], self.cache)
-        self.ids += prompt.ids
-        self.last_prefill = len(new)
-        room = self.capacity - self.position
-        for (token,) in decode(self.model, logits, self.cache, config, [room]):
+        watch = StopWatch(config.stop_strings, self.tokenizer)
+        logits = self._read(prompt, config)
+        rows = Rows([self.ids], [self.capacity - self.position], [watch])
+        for (token,) in decode(self.model, logits, self.cache, config, rows, self.timing):
             self.ids.append(token)
             yield token
+
+    def _read(self, prompt: Prompt, config: GenerateConfig) -> Tensor:
+        """Run what is new into the cache -> logits (1, V) of what follows."""
+        # the last token of a reply is chosen, not run: it goes in front of what is new
+        new = Prompt(self.ids[self.cache.length :]) + prompt
+        self.timing = Timing(prompt_tokens=len(new))
+        with self.timing.measure("prefill"):
+            logits = prefill(self.model, [new], self.cache, chunk=config.prefill_chunk)
+        self.ids += prompt.ids
+        self.last_prefill = len(new)
+        return logits
 
     def generate(self, prompt: Prompt, config: GenerateConfig | None = None) -> list[int]:
         """Add the prompt to the context and return the reply's tokens."""

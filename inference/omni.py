@@ -15,10 +15,11 @@ import numpy as np
 import torch
 
 from inference.config import GenerateConfig
-from inference.generation import context_length, generate_batch, generate_iter, thinker_of
+from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
 from inference.prompt import Prompt
+from inference.stopping import cut, until
 from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
@@ -48,6 +49,7 @@ class Omni:
         self.model = model
         self.tokenizer = tokenizer
         self.folder = folder
+        self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
         self._speaker: Speaker | None = None
 
     @classmethod
@@ -113,7 +115,8 @@ class Omni:
         """
         config = self.config(**settings)
         prompt = self.prompt(text, image, audio, video, system_prompt, config)
-        return self.tokenizer.decode_stream(generate_iter(self.model, prompt, config))
+        generator = self.generator(config, reserve=len(prompt) + config.max_new_tokens)
+        return self.text(generator.stream(prompt), config)
 
     def batch(self, requests: list[dict], **settings) -> list[str]:
         """Answers to several requests in one run, the same as one by one.
@@ -127,8 +130,8 @@ class Omni:
                 raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
             keys = ("text", "image", "audio", "video", "system_prompt")
             prompts.append(self.prompt(*map(request.get, keys), config))
-        replies = generate_batch(self.model, prompts, config)
-        return [self.tokenizer.decode(reply) for reply in replies]
+        replies = generate_batch(self.model, prompts, config, self.tokenizer)
+        return [cut(self.tokenizer.decode(reply), config.stop_strings) for reply in replies]
 
     def transcribe(self, audio, **settings) -> str:
         """The words of a recording."""
@@ -139,6 +142,37 @@ class Omni:
         from inference.session import ChatSession
 
         return ChatSession(self, system_prompt, **settings)
+
+    def generator(self, config: GenerateConfig, reserve: int | None = None) -> Generator:
+        """What continues a context of this checkpoint."""
+        if self.draft is None:
+            return Generator(self.model, config, reserve, self.tokenizer)
+        from inference.speculative import SpeculativeGenerator
+
+        draft, speculative = self.draft
+        return SpeculativeGenerator(self.model, draft, speculative, config, reserve, self.tokenizer)
+
+    def use_draft(self, source: str | Path, spec_k: int = 4) -> None:
+        """Decode speculatively: the same answers, sooner where guesses are right.
+
+        Args:
+            source: "lookup" guesses from the prompt itself; else the folder of a smaller Thinker.
+        """
+        from inference.draft import PromptLookup, ThinkerDraft
+        from inference.speculative import SpeculativeConfig
+
+        speculative = SpeculativeConfig(spec_k)
+        if source == "lookup":
+            draft = PromptLookup()
+        else:
+            weight = next(self.model.parameters())
+            draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
+            draft.check(thinker_of(self.model))
+        self.draft = draft, speculative
+
+    def text(self, tokens: Iterator[int], config: GenerateConfig) -> Iterator[str]:
+        """Text of tokens as they come, up to the first stop string."""
+        return until(self.tokenizer.decode_stream(tokens), config.stop_strings)
 
     # ---- speech out
 

@@ -18,7 +18,9 @@ HELP = """\
 /image PATH   show a picture with the next message     /audio PATH  let it hear a recording
 /say TEXT     speak this text (without TEXT: the last answer); /save writes it
 /voice NAME   the voice to speak with                  /save FILE   .wav: speech, .txt: the chat
-/stats        how full the context is                  /reset       forget the conversation
+/stats        how full the context is                  /stats on    and the time of each answer
+/set temperature 0.7   or max_new_tokens, top_k, top_p, min_p, repetition_penalty, seed
+/reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
 An empty line sends waiting pictures and recordings without words."""
 LEAVE = {"exit", "quit", "q", "/quit", "/exit", "/q"}
@@ -35,13 +37,15 @@ class Repl:
         self.speech = speech  # voice, speed, vocoder, seed for speaking
         self.quiet = quiet
         self.sinks = list(sinks)  # where answers and /say are spoken to at once, if anywhere
+        self.timed = False  # whether an answer's timing follows it
         self.images: list[str] = []
         self.sounds: list[str] = []
         self.spoken = None  # (samples, rate) of the latest /say
         self.commands: dict[str, Callable[[str], None]] = {
             "/help": lambda _: print(HELP),
             "/reset": self.reset,
-            "/stats": lambda _: print(self.session.level()),
+            "/stats": self.stats,
+            "/set": self.set,
             "/image": self.image,
             "/audio": self.audio,
             "/say": self.say,
@@ -51,15 +55,12 @@ class Repl:
 
     def run(self) -> None:
         """Read and answer until the user leaves, by a word, end of input or Ctrl-C."""
-        try:
-            import readline  # noqa: F401  (line editing and history in input())
-        except ImportError:
-            pass  # Windows has none: input() still reads
+        read = line_reader()
         if not self.quiet:
             print("Talk to μOmni; /help lists the commands, exit leaves.")
         while True:
             try:
-                line = input("" if self.quiet else "You: ").strip()
+                line = read("" if self.quiet else "You: ").strip()
             except (EOFError, KeyboardInterrupt):
                 if not self.quiet:
                     print()
@@ -100,6 +101,20 @@ class Repl:
                 sink.drop()
         finally:
             print(flush=True)
+        if self.timed and not self.quiet:
+            print(self.session.generator.timing.lines(), flush=True)
+
+    def stats(self, switch: str) -> None:
+        if switch not in ("", "on", "off"):
+            raise UserError(f"/stats takes on or off, not {switch}")
+        if switch:
+            self.timed = switch == "on"
+        print(self.session.level())
+
+    def set(self, words: str) -> None:
+        name, _, value = words.partition(" ")
+        self.session.set(**{name: parse_setting(name, value.strip())})
+        self.say_done(f"{name} is {getattr(self.session.config, name)} from now on")
 
     def printed(self, pieces: Iterable[str]) -> Iterator[str]:
         for piece in pieces:
@@ -161,3 +176,28 @@ class Repl:
     def say_done(self, what: str) -> None:
         if not self.quiet:
             print(f"({what})", flush=True)
+
+
+def line_reader() -> Callable[[str], str]:
+    """`input` with history and editing, where a person is typing.
+
+    History stays in memory: what somebody says to a chat is nobody else's to find on the disk.
+    """
+    if not (sys.stdin.isatty() and sys.stdout.isatty()):
+        return input
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+
+    return PromptSession(auto_suggest=AutoSuggestFromHistory()).prompt
+
+
+def parse_setting(name: str, value: str) -> int | float | tuple[str, ...] | None:
+    """A typed value in the type its setting has; `off` is None."""
+    if name == "stop_strings":
+        return () if value == "off" else (value,)
+    if value == "off":
+        return None
+    try:
+        return int(value) if name in ("max_new_tokens", "top_k", "seed") else float(value)
+    except ValueError:
+        raise UserError(f"/set {name or 'NAME'} needs a number, not {value!r}") from None

@@ -39,6 +39,58 @@ def apply_top_p(logits: Tensor, top_p: float | None) -> Tensor:
     return torch.empty_like(logits).scatter_(-1, order, ordered)  # back to vocabulary order
 
 
+def apply_min_p(logits: Tensor, min_p: float | None) -> Tensor:
+    """Keep tokens at least `min_p` times as likely as the likeliest. arXiv:2407.01082"""
+    if not min_p:
+        return logits
+    probabilities = logits.softmax(dim=-1)
+    least = min_p * probabilities.amax(dim=-1, keepdim=True)  # (B, 1)
+    return logits.masked_fill(probabilities < least, float("-inf"))
+
+
+def apply_repetition_penalty(logits: Tensor, seen: Tensor, penalty: float) -> Tensor:
+    """Make tokens less likely where `seen` (B, V) is True. CTRL, arXiv:1909.05858"""
+    punished = torch.where(logits < 0, logits * penalty, logits / penalty)
+    return torch.where(seen, punished, logits)
+
+
+def seen_tokens(contexts: list[list[int]], vocab_size: int, never: int) -> Tensor:
+    """Which ids stand in each context -> bool (B, V); `never` does not count.
+
+    That is the end token: it closes every turn of a chat, and must not become less likely for it.
+    """
+    seen = torch.zeros(len(contexts), vocab_size, dtype=torch.bool)
+    for row, context in zip(seen, contexts, strict=True):
+        row[context] = True
+    seen[:, never] = False
+    return seen
+
+
+def adjust(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
+    """Logits (B, V) whose softmax is drawn from, in the order of `transformers`' processors.
+
+    At temperature 0 nothing but the likeliest token matters: the filters are left out.
+    """
+    if seen is not None:
+        logits = apply_repetition_penalty(logits, seen, config.repetition_penalty)
+    if config.suppress_tokens:
+        logits = logits.clone()
+        logits[:, list(config.suppress_tokens)] = float("-inf")
+    if config.temperature == 0.0:
+        return logits
+    logits = apply_temperature(logits.float(), config.temperature)
+    logits = apply_top_p(apply_top_k(logits, config.top_k), config.top_p)
+    return apply_min_p(logits, config.min_p)
+
+
+def distribution(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
+    """Probabilities (B, V) of the next token under these settings; all on one at temperature 0."""
+    logits = adjust(logits, config, seen)
+    if config.temperature > 0.0:
+        return logits.softmax(dim=-1)
+    return torch.zeros_like(logits).scatter_(-1, greedy(logits)[:, None], 1.0)
+
+
 def draw(logits: Tensor, generators: list[torch.Generator]) -> Tensor:
     """Draw one token a row from softmax(logits) by inverse transform, each row by its generator."""
     cumulative = logits.double().softmax(dim=-1).cumsum(dim=-1)  # (B, V)
@@ -56,12 +108,12 @@ def make_generators(seed: int | None, rows: int) -> list[torch.Generator]:
     return generators
 
 
-def sample(logits: Tensor, config: GenerateConfig, generators: list[torch.Generator]) -> Tensor:
+def sample(
+    logits: Tensor,
+    config: GenerateConfig,
+    generators: list[torch.Generator],
+    seen: Tensor | None = None,
+) -> Tensor:
     """Next token of each row (B, V) -> (B,): greedy at temperature 0, else the filtered draw."""
-    if config.suppress_tokens:
-        logits = logits.clone()
-        logits[:, list(config.suppress_tokens)] = float("-inf")
-    if config.temperature == 0.0:
-        return greedy(logits)
-    logits = apply_temperature(logits.float(), config.temperature)
-    return draw(apply_top_p(apply_top_k(logits, config.top_k), config.top_p), generators)
+    logits = adjust(logits, config, seen)
+    return greedy(logits) if config.temperature == 0.0 else draw(logits, generators)

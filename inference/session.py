@@ -5,15 +5,19 @@ notice, what is kept is read again, and the chat goes on. Commands and printing 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from inference.config import GenerateConfig
-from inference.generation import Generator
 from inference.notice import notice
 from inference.omni import Omni
 from inference.prompt import Prompt
+from models.errors import UserError
 
 WARNING, CRITICAL = 0.75, 0.90  # of the context in use
+CHANGEABLE = {  # between turns; the others shape the cache
+    *("max_new_tokens", "temperature", "top_k", "top_p", "min_p"),
+    *("repetition_penalty", "seed", "stop_strings"),
+}
 
 
 @dataclass
@@ -32,7 +36,7 @@ class ChatSession:
         self.system_prompt = system_prompt
         self.config: GenerateConfig = omni.config(**settings)
         self.head = omni.head(system_prompt, self.config)
-        self.generator = Generator(omni.model, self.config)
+        self.generator = omni.generator(self.config)
         self.turns: list[Turn] = []
         self.messages: list[dict[str, str]] = []
 
@@ -55,13 +59,14 @@ class ChatSession:
         return self._stream(turn, text or "")
 
     def _stream(self, turn: Turn, text: str) -> Iterator[str]:
-        tokens = self.generator.stream(self._context(turn))
+        config = self.config  # /set may change it before the next turn
+        tokens = self.generator.stream(self._context(turn), config)
         self.turns.append(turn)
         self.messages.append({"role": "user", "content": text})
         answer = {"role": "assistant", "content": ""}
         self.messages.append(answer)
         try:
-            for piece in self.omni.tokenizer.decode_stream(self._remember(tokens, turn)):
+            for piece in self.omni.text(self._remember(tokens, turn), config):
                 answer["content"] += piece
                 yield piece
         except (Exception, KeyboardInterrupt):
@@ -105,6 +110,14 @@ class ChatSession:
         share = position / capacity
         state = "OK" if share < WARNING else "WARNING" if share <= CRITICAL else "CRITICAL"
         return f"KV cache: {position} / {capacity} ({100 * share:.1f} %) [{state}]"
+
+    def set(self, **settings) -> None:
+        """Change how the following turns are answered; nothing is read again."""
+        if unknown := settings.keys() - CHANGEABLE:
+            raise UserError(
+                f"cannot set {', '.join(sorted(unknown))}: there are {', '.join(sorted(CHANGEABLE))}"
+            )
+        self.config = replace(self.config, **settings)
 
     def reset(self) -> None:
         """Forget the conversation; the system prompt stays."""

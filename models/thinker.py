@@ -13,6 +13,7 @@ from torch import Tensor, nn
 
 from models.block import Block, BlockConfig, RMSNorm, causal_mask, init_weights, rope_table
 from models.cache import KVCache
+from models.cachekind import parse_cache_kind
 from models.checkpoint import WEIGHTS, Pretrained, load_strict, read_json, read_tensors, write_json
 from models.errors import UserError
 
@@ -109,8 +110,12 @@ class Thinker(Pretrained):
         """Token embeddings. (B, T) -> (B, T, hidden)"""
         return self.model.embed_tokens(ids)
 
-    def new_cache(self, batch: int, max_len: int | None = None) -> KVCache:
-        """An empty cache of `max_len` positions (default: the context length)."""
+    def new_cache(self, batch: int, max_len: int | None = None, kind: str | None = None) -> KVCache:
+        """An empty cache of `max_len` positions (default: the context length).
+
+        Args:
+            kind: how it stores numbers, see models.cachekind (default: as the weights do).
+        """
         c, weight = self.config, self.model.embed_tokens.weight
         length = max_len or c.max_position_embeddings
         return KVCache(
@@ -121,6 +126,7 @@ class Thinker(Pretrained):
             c.head_dim,
             weight.dtype,
             weight.device,
+            *(parse_cache_kind(kind) if kind else ()),
         )
 
     def hidden(

@@ -114,3 +114,46 @@ def test_an_abandoned_stream_leaves_a_usable_context(omni):
     stream.close()
     rest = generator.generate(Prompt([90]))
     assert rest == generate(omni.model, Prompt([1, 40, 50, *said, 90]), config)
+
+
+def test_prefill_in_chunks_gives_the_same_logits_and_replies(omni):
+    model = omni.model
+    all_prompts = prompts(omni)
+    for prompt in all_prompts:
+        whole = prefill(model, [prompt], thinker_of(model).new_cache(1, len(prompt)))
+        for chunk in (1, 7, len(prompt) + 5):
+            cache = thinker_of(model).new_cache(1, len(prompt))
+            assert torch.allclose(prefill(model, [prompt], cache, chunk=chunk), whole, atol=1e-4)
+            assert cache.length == len(prompt)
+    config = omni.config(max_new_tokens=8)
+    chunked = dataclasses.replace(config, prefill_chunk=5)
+    expected = generate_batch(model, all_prompts, config)
+    assert generate_batch(model, all_prompts, chunked) == expected
+    assert [generate(model, prompt, chunked) for prompt in all_prompts] == expected
+
+
+def test_repetition_penalty_forbids_what_was_read_and_said_in_batch_and_single(omni):
+    config = omni.config(max_new_tokens=16, repetition_penalty=1e6)
+    for prompt, reply in zip(prompts(omni), generate_batch(omni.model, prompts(omni), config)):
+        assert len(set(reply)) == len(reply)
+        assert not set(reply) & set(prompt.ids)
+        assert reply == generate(omni.model, prompt, config)
+
+
+@pytest.mark.parametrize("kind", ["fp32", "q8_0", "bf16/nf4"])
+def test_batch_equals_single_with_any_cache_kind(omni, kind):
+    config = omni.config(max_new_tokens=10, cache_kind=kind)
+    single = [generate(omni.model, prompt, config) for prompt in prompts(omni)]
+    assert generate_batch(omni.model, prompts(omni), config) == single
+    generator = Generator(omni.model, config)
+    plain = Generator(omni.model, omni.config())
+    assert (generator.cache.nbytes == plain.cache.nbytes) == (kind == "fp32")
+
+
+def test_timing_counts_what_was_run(omni):
+    generator = Generator(omni.model, omni.config(max_new_tokens=5))
+    reply = generator.generate(Prompt([1, 40, 50]))
+    assert (generator.timing.prompt_tokens, generator.timing.tokens) == (3, len(reply))
+    generator.generate(Prompt([60]))
+    assert generator.timing.prompt_tokens == 2  # the last token of the reply, and the new one
+    assert "2 tokens" in generator.timing.lines()

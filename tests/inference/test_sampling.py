@@ -4,7 +4,18 @@ import pytest
 import torch
 
 from inference.config import GenerateConfig
-from inference.sampling import apply_top_k, apply_top_p, draw, greedy, make_generators, sample
+from inference.sampling import (
+    adjust,
+    apply_min_p,
+    apply_repetition_penalty,
+    apply_top_k,
+    apply_top_p,
+    draw,
+    greedy,
+    make_generators,
+    sample,
+    seen_tokens,
+)
 from models.errors import UserError
 
 LOGITS = torch.tensor([[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4]]).log()
@@ -30,6 +41,44 @@ def test_filters_equal_transformers_on_random_logits():
         assert torch.equal(apply_top_k(logits, k), warpers.TopKLogitsWarper(k)(None, logits))
     for p in (0.1, 0.5, 0.95):
         assert torch.equal(apply_top_p(logits, p), warpers.TopPLogitsWarper(p)(None, logits))
+
+
+def test_min_p_and_repetition_penalty_equal_transformers():
+    processors = pytest.importorskip("transformers.generation.logits_process")
+    logits = torch.randn(16, 200) * 3
+    for p in (0.01, 0.2, 1.0):
+        assert torch.equal(apply_min_p(logits, p), processors.MinPLogitsWarper(p)(None, logits))
+    assert torch.equal(apply_min_p(logits, 0.0), logits)
+    contexts = torch.randint(0, 200, (16, 30))
+    contexts[contexts == 2] = 3  # the end token, which we spare
+    seen = seen_tokens(contexts.tolist(), 200, never=2)
+    for penalty in (0.8, 1.3):
+        theirs = processors.RepetitionPenaltyLogitsProcessor(penalty)(contexts, logits)
+        assert torch.equal(apply_repetition_penalty(logits, seen, penalty), theirs)
+
+
+def test_all_settings_together_give_transformers_distribution():
+    processors = pytest.importorskip("transformers.generation.logits_process")
+    logits = torch.randn(8, 300) * 2
+    contexts = torch.randint(3, 300, (8, 40))  # 2, the end token, is never punished
+    config = GenerateConfig(
+        temperature=0.7, top_k=50, top_p=0.9, min_p=0.05, repetition_penalty=1.2
+    )
+    theirs = logits
+    for processor in (
+        processors.RepetitionPenaltyLogitsProcessor(1.2),
+        processors.TemperatureLogitsWarper(0.7),
+        processors.TopKLogitsWarper(50),
+        processors.TopPLogitsWarper(0.9),
+        processors.MinPLogitsWarper(0.05),
+    ):
+        theirs = processor(contexts, theirs)
+    ours = adjust(logits, config, seen_tokens(contexts.tolist(), 300, never=2))
+    assert torch.allclose(ours.softmax(-1), theirs.softmax(-1), atol=1e-6)
+
+
+def test_the_end_token_is_never_punished():
+    assert seen_tokens([[5, 2, 7], [1]], 8, never=2).nonzero().tolist() == [[0, 5], [0, 7], [1, 1]]
 
 
 def test_draws_follow_the_distribution_and_the_seed():
@@ -68,6 +117,13 @@ def test_suppressed_tokens_are_never_chosen():
         {"max_new_tokens": 0},
         {"seed": -1},
         {"max_seq_len": 1},
+        {"min_p": 1.5},
+        {"repetition_penalty": 0.0},
+        {"stop_strings": ("",)},
+        {"stop_strings": "word"},
+        {"prefill_chunk": 0},
+        {"cache_kind": "q3"},
+        {"cache_kind": "q8_0/"},
     ],
 )
 def test_config_refuses(bad):

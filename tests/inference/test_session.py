@@ -72,7 +72,7 @@ def test_a_stopped_answer_is_remembered_as_far_as_it_was_read(omni):
 def test_an_interrupted_step_leaves_the_session_usable(omni, monkeypatch):
     session = omni.session(max_new_tokens=6)
     session.ask("one")
-    forward, calls = type(omni.model.thinker).forward, []
+    forward, calls = type(omni.model.thinker).hidden, []
 
     def interrupted(self, *arguments, **options):
         calls.append(1)
@@ -80,7 +80,7 @@ def test_an_interrupted_step_leaves_the_session_usable(omni, monkeypatch):
             raise KeyboardInterrupt
         return forward(self, *arguments, **options)
 
-    monkeypatch.setattr(type(omni.model.thinker), "forward", interrupted)
+    monkeypatch.setattr(type(omni.model.thinker), "hidden", interrupted)
     with pytest.raises(KeyboardInterrupt):
         session.ask("two")
     monkeypatch.undo()

@@ -1,0 +1,214 @@
+"""Speed and memory on this machine, side by side: every figure as a median and as a ratio.
+
+    python benchmark.py cache decode uncached speculative --out build/benchmark.json
+
+Contestants take turns, so that a busy moment of the machine meets all of them. Quality belongs to
+evaluate.py, except what a cache kind costs in bits per byte, which means nothing without its bytes.
+"""
+
+import argparse
+import math
+import statistics
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from time import perf_counter
+
+import torch
+
+from inference.config import GenerateConfig
+from inference.generation import Generator, generate_batch, prefill, thinker_of
+from inference.omni import Omni
+from inference.prompt import Prompt
+from models.cachekind import KVCacheKind, parse_cache_kind
+from models.checkpoint import write_json
+from models.errors import UserError
+
+NO_END = -1  # an end token that never comes: every run has the same length
+TEXT = Path(__file__).parent / "docs" / "training.md"  # prose the model was not trained on
+
+
+def interleaved(contestants: dict[str, Callable[[], int]], rounds: int) -> dict[str, dict]:
+    """Median tokens a second of each, and its ratio to the first. Each returns its tokens."""
+    speeds: dict[str, list[float]] = {name: [] for name in contestants}
+    for run in contestants.values():
+        run()  # warm up
+    for _ in range(rounds):
+        for name, run in contestants.items():
+            start = perf_counter()
+            tokens = run()
+            speeds[name].append(tokens / (perf_counter() - start))
+    first = statistics.median(next(iter(speeds.values())))
+    return {
+        name: {"tokens_per_second": median, "ratio": median / first}
+        for name, values in speeds.items()
+        if (median := statistics.median(values))
+    }
+
+
+def settings(omni: Omni, tokens: int, **more) -> GenerateConfig:
+    return omni.config(max_new_tokens=tokens, eos_token_id=NO_END, **more)
+
+
+def text_ids(omni: Omni, length: int) -> list[int]:
+    """The first tokens of a text, after bos."""
+    return [omni.tokenizer.bos, *omni.tokenizer.encode(TEXT.read_text(encoding="utf-8"))][:length]
+
+
+@torch.inference_mode()
+def text_bits(omni: Omni, ids: list[int], kind: str, chunk: int = 32) -> float:
+    """Bits per byte of a text that is read through a cache of this kind."""
+    thinker = thinker_of(omni.model)
+    cache = thinker.new_cache(1, len(ids), kind)
+    nats = 0.0
+    for start in range(0, len(ids) - 1, chunk):
+        part = torch.tensor([ids[start : start + chunk + 1]])  # (1, chunk + 1)
+        logits = thinker(input_ids=part[:, :-1], cache=cache)[0].float()
+        nats += float(torch.nn.functional.cross_entropy(logits, part[0, 1:], reduction="sum"))
+    return nats / math.log(2) / len(omni.tokenizer.decode(ids).encode())
+
+
+def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
+    """Bytes, loss and speed of each cache kind."""
+    thinker = thinker_of(omni.model)
+    limit = thinker.config.max_position_embeddings
+    ids = text_ids(omni, limit)
+    prompt = Prompt(ids[: limit - tokens])
+
+    def decode(kind: str) -> Callable[[], int]:
+        config = settings(omni, tokens, cache_kind=kind)
+        return lambda: len(Generator(omni.model, config).generate(prompt))
+
+    kinds = [*map(str, KVCacheKind), "q8_0/nf4"]
+    table = interleaved({kind: decode(kind) for kind in kinds}, rounds)
+    for kind, row in table.items():
+        keys, values = parse_cache_kind(kind)
+        width, heads = thinker.config.head_dim, thinker.config.num_key_value_heads
+        each = keys.bytes_per_vector(width) + values.bytes_per_vector(width)
+        row["bytes_per_token_per_layer"] = each * heads
+        row["bits_per_byte"] = text_bits(omni, ids, kind)
+        row["loss_percent"] = 100 * (row["bits_per_byte"] / table["fp32"]["bits_per_byte"] - 1)
+    return table
+
+
+def bench_decode(omni: Omni, rounds: int, tokens: int) -> dict:
+    """One row and eight, against `transformers` on the same weights; first contestant: theirs."""
+    prompt = Prompt(text_ids(omni, 32))
+    contestants = {}
+    if their := transformers_model(omni):
+        ids = torch.tensor([prompt.ids])
+
+        def theirs() -> int:
+            out = their.generate(
+                ids, max_new_tokens=tokens, min_new_tokens=tokens, do_sample=False, pad_token_id=3
+            )
+            return out.shape[1] - ids.shape[1]
+
+        contestants["transformers"] = theirs
+    config = settings(omni, tokens)
+    contestants["ours"] = lambda: len(Generator(omni.model, config).generate(prompt))
+    contestants["ours, 8 rows"] = lambda: sum(
+        map(len, generate_batch(omni.model, [prompt] * 8, config))
+    )
+    return interleaved(contestants, rounds)
+
+
+def transformers_model(omni: Omni):
+    """The same Thinker in `transformers`, or None where that is not installed."""
+    try:
+        from transformers import Qwen3Config, Qwen3ForCausalLM
+    except ImportError:
+        print("notice: transformers is not installed: ours is measured alone", file=sys.stderr)
+        return None
+    thinker = thinker_of(omni.model)
+    values = thinker.config.to_hugging_face()
+    values["dtype"] = str(next(thinker.parameters()).dtype).removeprefix("torch.")
+    model = Qwen3ForCausalLM(Qwen3Config(**values)).to(next(thinker.parameters()).dtype)
+    model.load_state_dict(thinker.state_dict(), strict=False)  # the tied head is theirs alone
+    return model.eval()
+
+
+def bench_uncached(omni: Omni, rounds: int, tokens: int) -> dict:
+    """Decoding after 512 tokens by reading everything again for each, and through the cache."""
+    prompt = Prompt(text_ids(omni, 512))
+    few = max(1, tokens // 8)
+
+    def again() -> int:
+        grown = list(prompt.ids)
+        for _ in range(few):
+            cache = thinker_of(omni.model).new_cache(1, len(grown))
+            grown.append(int(prefill(omni.model, [Prompt(grown)], cache).argmax()))
+        return few
+
+    generator = Generator(omni.model, settings(omni, few))
+
+    def cached() -> int:  # the prompt stays read: only tokens are timed, as on the other side
+        generator.cache.truncate(len(prompt) - 1)
+        generator.ids = generator.ids[: len(prompt) - 1]
+        return len(generator.generate(Prompt(prompt.ids[-1:])))
+
+    generator.generate(prompt)
+    return interleaved({"uncached": again, "cached": cached}, rounds)
+
+
+def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
+    """Greedy answers that repeat their question, with and without prompt lookup."""
+    from inference.draft import PromptLookup
+    from inference.speculative import SpeculativeGenerator
+
+    prompt = omni.turn("Repeat after me: the small red fox and the big blue whale met at the lake.")
+    config = omni.config(max_new_tokens=tokens)
+    plain = Generator(omni.model, config)
+    quick = SpeculativeGenerator(omni.model, PromptLookup(), config=config)
+
+    def run(generator: Generator) -> int:
+        generator.reset()
+        return len(generator.generate(prompt)) + 1
+
+    table = interleaved({"plain": lambda: run(plain), "lookup": lambda: run(quick)}, rounds)
+    table["lookup"] |= {"acceptance_rate": quick.acceptance_rate, "passes": quick.passes}
+    table["lookup"]["same_tokens"] = plain.ids == quick.ids
+    return table
+
+
+BENCHES = {
+    "cache": bench_cache,
+    "decode": bench_decode,
+    "uncached": bench_uncached,
+    "speculative": bench_speculative,
+}
+
+
+def main(argv: list[str] | None = None) -> int:
+    """Run; returns the exit code."""
+    parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
+    parser.add_argument("what", nargs="*", metavar="WHAT", help=f"default: {' '.join(BENCHES)}")
+    parser.add_argument("--ckpt_dir", help="default: the shipped omni checkpoint")
+    parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--rounds", type=int, default=5)
+    parser.add_argument("--tokens", type=int, default=64, help="decoded in each run")
+    parser.add_argument("--out", type=Path, help="JSON; default: only print")
+    args = parser.parse_args(argv)
+    try:
+        if unknown := set(args.what) - set(BENCHES):
+            raise UserError(f"unknown {', '.join(sorted(unknown))}: there are {', '.join(BENCHES)}")
+        if min(args.rounds, args.tokens) < 1:
+            raise UserError("--rounds and --tokens must be at least 1")
+        omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
+    except UserError as error:
+        print("error:", error, file=sys.stderr)
+        return 2
+    results = {"threads": torch.get_num_threads(), "dtype": args.dtype, "rounds": args.rounds}
+    for name in args.what or BENCHES:
+        results[name] = BENCHES[name](omni, args.rounds, args.tokens)
+        for row, figures in results[name].items():
+            shown = [f"{k} {v:.4g}" for k, v in figures.items()]
+            print(f"{name:12} {row:14} {', '.join(shown)}", flush=True)
+    if args.out:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        write_json(args.out, results)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

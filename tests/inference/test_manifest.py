@@ -1,0 +1,75 @@
+"""Manifests: every run answered once, also after an interruption; mistakes named in one line."""
+
+import json
+
+import pytest
+import yaml
+
+from inference import manifest
+from tests.inference.conftest import picture
+
+
+@pytest.fixture
+def runs(tmp_path, nano_omni_dir):
+    picture(1).save(tmp_path / "a.png")
+    content = {
+        "ckpt_dir": str(nano_omni_dir),
+        "defaults": {"max_new_tokens": 6},
+        "runs": [
+            {"text": "hello"},
+            {"text": "it?", "image": "a.png"},
+            {"text": "hello"},
+            {"text": "hello", "temperature": 1.0, "seed": 3},
+        ],
+    }
+    path = tmp_path / "runs.yaml"
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def lines(path) -> list[dict]:
+    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
+
+
+def test_answers_equal_the_api_and_an_interrupted_run_goes_on(runs, omni, monkeypatch):
+    out = runs.with_suffix(".jsonl")
+    assert manifest.main([str(runs)]) == 0
+    whole = lines(out)
+    image = str(runs.parent / "a.png")
+    assert [line["answer"] for line in whole] == [
+        omni.chat("hello", max_new_tokens=6),
+        omni.chat("it?", image=image, max_new_tokens=6),
+        omni.chat("hello", max_new_tokens=6),
+        omni.chat("hello", max_new_tokens=6, temperature=1.0, seed=3),
+    ]
+    text = out.read_text(encoding="utf-8").splitlines(keepends=True)
+    out.write_text("".join(text[:2]) + text[2][:20], encoding="utf-8")  # the plug was pulled
+    asked, answer = [], manifest.answer
+    monkeypatch.setattr(
+        manifest, "answer", lambda omni, run, folder: asked.append(run) or answer(omni, run, folder)
+    )
+    assert manifest.main([str(runs)]) == 0
+    assert len(asked) == 2
+    assert lines(out) == whole
+    assert manifest.main([str(runs)]) == 0
+    assert len(asked) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("runs: [", "cannot read"),
+        ("- a", "list called runs"),
+        ("runs: [{txt: hi}]", "unknown txt"),
+        ("runs: [3]", "run 1"),
+        ("run: []\nruns: []", "unknown run"),
+    ],
+)
+def test_mistakes_are_one_line_and_code_2(tmp_path, capsys, text, words):
+    path = tmp_path / "runs.yaml"
+    path.write_text(text)
+    assert manifest.main([str(path)]) == 2
+    error = capsys.readouterr().err
+    assert error.startswith("error: ")
+    assert len(error.splitlines()) == 1
+    assert words in error

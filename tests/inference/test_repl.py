@@ -1,0 +1,57 @@
+"""The conversation's commands, line by line, on a nano model."""
+
+import pytest
+
+from inference.repl import Repl
+from models.errors import UserError
+
+
+@pytest.fixture
+def repl(omni):
+    return Repl(omni, None, {}, False, max_new_tokens=8)
+
+
+def test_stats_on_prints_the_time_of_each_answer(repl, capsys):
+    repl.handle("hello")
+    assert "ms/token" not in capsys.readouterr().out
+    repl.handle("/stats on")
+    repl.handle("hello")
+    out = capsys.readouterr().out
+    assert "KV cache: " in out
+    assert "prompt: " in out
+    assert "(model " in out
+    repl.handle("/stats off")
+    repl.handle("hello")
+    assert "ms/token" not in capsys.readouterr().out
+
+
+def test_set_changes_the_next_answers_and_keeps_the_chat(repl, omni):
+    repl.handle("hello")
+    position = repl.session.generator.position
+    repl.handle("/set max_new_tokens 2")
+    repl.handle("/set temperature 0.7")
+    repl.handle("/set top_k off")
+    config = repl.session.config
+    assert (config.max_new_tokens, config.temperature, config.top_k) == (2, 0.7, None)
+    repl.handle("again")
+    assert len(repl.session.turns[-1].reply) <= 2
+    assert repl.session.generator.position > position
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "/set",
+        "/set temperature",
+        "/set temperature hot",
+        "/set temperature -1",
+        "/set eos 3",
+        "/set cache_kind q8_0",
+        "/stats maybe",
+    ],
+)
+def test_mistakes_are_refused(repl, line):
+    before = repl.session.config
+    with pytest.raises(UserError):
+        repl.handle(line)
+    assert repl.session.config == before
