@@ -1,6 +1,7 @@
-"""Make the manual: `python -m manual run` runs every block and renews figures and outputs.
+"""Make the manual: `python -m manual run` runs every block and renews figures and printed outputs.
 
-Commands: run [CHAPTER ...], reference, notebooks. `make docs` does all, `make site` builds the site.
+`reference` and `notebooks` write what is generated from source (`--execute` runs the notebooks too).
+`make docs` does all of it, `make site` builds the site.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import time
 import traceback
 from pathlib import Path
 
+from manual import notebooks, reference
 from manual.chapters import FIGURES, ROOT, chapters, run_chapter, with_outputs, workbench
 
 
@@ -38,13 +40,28 @@ def run(names: list[str]) -> int:
     return failed
 
 
+def write(pages: dict[Path, str]) -> None:
+    """Write generated files."""
+    for path, text in pages.items():
+        path.write_text(text, encoding="utf-8")
+        print(path.relative_to(ROOT))
+
+
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser("python -m manual", description=__doc__.split("\n")[0])
-    parser.add_argument("command", choices=("run",))
-    parser.add_argument("names", nargs="*", help="chapters, by the start of their file name")
+    parser.add_argument("command", choices=("run", "reference", "notebooks"))
+    parser.add_argument("names", nargs="*", help="with run: chapters, by the start of their names")
+    parser.add_argument("--execute", action="store_true", help="with notebooks: run them as well")
     args = parser.parse_args()
-    return 1 if run(args.names) else 0
+    if args.command == "run":
+        return 1 if run(args.names) else 0
+    write((reference if args.command == "reference" else notebooks).contents())
+    if args.execute:
+        for path in notebooks.contents():
+            with tempfile.TemporaryDirectory() as folder, workbench(Path(folder)) as bench:
+                notebooks.execute(path, bench, skip_slow=False)
+    return 0
 
 
 if __name__ == "__main__":

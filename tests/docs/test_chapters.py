@@ -4,7 +4,15 @@ import re
 
 import pytest
 
-from manual.chapters import FIGURES, ROOT, chapters, find_blocks, run_chapter, with_outputs, workbench
+from manual.chapters import (
+    FIGURES,
+    ROOT,
+    chapters,
+    find_blocks,
+    run_chapter,
+    with_outputs,
+    workbench,
+)
 from manual.links import broken, code_links
 
 MADE = re.compile(r"\.\./figures/([\w.-]+)")
@@ -56,8 +64,25 @@ def test_chapters_link_to_each_other_in_order():
 
 def test_blocks_are_found_and_outputs_renewed():
     page = "\n".join(
-        ["<!-- slow -->", "", "```python", "print(1)", "```", "", "```output", "0", "```",
-         "<details>", "```python", "print(2)", "```", "</details>", "```text", "x", "```"]
+        [
+            "<!-- slow -->",
+            "",
+            "```python",
+            "print(1)",
+            "```",
+            "",
+            "```output",
+            "0",
+            "```",
+            "<details>",
+            "```python",
+            "print(2)",
+            "```",
+            "</details>",
+            "```text",
+            "x",
+            "```",
+        ]
     )
     slow, solution = find_blocks(page)
     assert (slow.slow, slow.solution, slow.line, slow.end) == (True, False, 3, 5)
