@@ -69,10 +69,8 @@ def is_dataclass(node: ast.stmt) -> bool:
 
 def configs() -> str:
     """Every field of every config dataclass, with the comment beside it."""
-    out = [
-        NOTE
-        + "# Config fields\n\nPresets (`configs/*.yaml`) set these by name; see also [training](../training.md).\n"
-    ]
+    about = "Presets (`configs/*.yaml`) set these by name; see also [training](../training.md)."
+    out = [f"{NOTE}# Config fields\n\n{about}\n"]
     for path in [path for place in CONFIGS for path in sources(place)]:
         lines = path.read_text(encoding="utf-8").splitlines()
         for node in tree(path).body:
