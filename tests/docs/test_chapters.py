@@ -88,7 +88,7 @@ def test_blocks_are_found_and_outputs_renewed():
     assert (slow.slow, slow.solution, slow.line, slow.end) == (True, False, 3, 5)
     assert (solution.slow, solution.solution) == (False, True)
     renewed = with_outputs(page, {5: "1\n", 13: "2\n"})
-    assert "```output\n1\n```\n<details>" in renewed and "2\n```\n</details>" in renewed
+    assert "```output\n1\n```\n<details>" in renewed and "print(2)\n```\n</details>" in renewed
 
 
 def test_a_mistake_in_a_page_names_its_line(tmp_path):

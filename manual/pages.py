@@ -66,5 +66,5 @@ def on_page_content(content, page, config, files):
         display = "block" if found[1] == "div" else "inline"
         return convert(html.unescape(found[2]), display=display)
 
-    player = r'<figure><audio controls preload="none" src="\1"></audio><figcaption>\2</figcaption></figure>'
+    player = r'<audio controls preload="none" src="\1"></audio> \2'
     return SOUND.sub(player, FORMULA.sub(formula, content))
