@@ -1,10 +1,12 @@
 # make demo    a fresh clone: installs, then shows the whole loop on real files
 # make test    style and the whole suite, in an environment of its own
+# make docs    runs every chapter of the tutorial and renews figures, reference and notebooks
+# make site    the tutorial and the reference as pages, in build/site
 # make train-nano  the whole chain from nothing, in minutes
 
 PYTHON ?= python3
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint train-nano preview docs-tables clean
+.PHONY: help demo test lint train-nano preview docs-tables docs site clean
 
 help:
 	@sed -n 's/^# make/make/p' Makefile
@@ -44,6 +46,14 @@ preview: .venv-dev/ready
 
 docs-tables: .venv-dev/ready
 	.venv-dev/bin/python evaluate.py tables
+
+docs: .venv-dev/ready
+	.venv-dev/bin/python -m manual run
+	.venv-dev/bin/python -m manual reference
+	.venv-dev/bin/python -m manual notebooks --execute
+
+site: .venv-dev/ready
+	.venv-dev/bin/python -m mkdocs build --strict
 
 clean:
 	rm -rf .venv .venv-dev build/demo .pytest_cache .ruff_cache

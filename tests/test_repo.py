@@ -13,7 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
 DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml"}
-OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation"}
+OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual"}
 OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
@@ -84,8 +84,8 @@ def test_everything_needs_only_requirements_dev():
     assert not missing(everything(), required("requirements-dev.txt"))
 
 
-@pytest.mark.parametrize("page", sorted(["README.md", *(f"docs/{p.name}" for p in
-                                        (ROOT / "docs").glob("*.md"))]))
+@pytest.mark.parametrize("page", sorted(["README.md", *(str(p.relative_to(ROOT)) for p in
+                                        (ROOT / "docs").rglob("*.md"))]))
 def test_links_lead_somewhere(page):
     text = (ROOT / page).read_text(encoding="utf-8")
     links = [link.split("#")[0] for link in re.findall(r"\]\(([^)\s]+)\)", text)]

@@ -1,0 +1,142 @@
+"""The generated reference, docs/reference: flags, config fields and the Python API, read from source.
+
+Read as syntax, not run: what depends on the machine (a number of cores, a folder) shows as written.
+"""
+
+from __future__ import annotations
+
+import ast
+from pathlib import Path
+
+from manual.chapters import ROOT
+
+FOLDER = ROOT / "docs" / "reference"
+NOTE = "<!-- made by `python -m manual reference`; do not edit -->\n\n"
+COMMANDS = ("infer_chat.py", "train.py", "evaluate.py")
+CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
+EXPORTS = "inference/__init__.py"
+
+
+def tree(path: Path) -> ast.Module:
+    """A file's syntax tree."""
+    return ast.parse(path.read_text(encoding="utf-8"))
+
+
+def cell(text: str) -> str:
+    """Text that does not break a table."""
+    return text.replace("|", "\\|").replace("\n", " ")
+
+
+def words(node: ast.expr | None) -> str:
+    """A help text; what is filled in when it runs shows as …"""
+    if isinstance(node, ast.JoinedStr):
+        return "".join(p.value if isinstance(p, ast.Constant) else "…" for p in node.values)
+    return node.value if isinstance(node, ast.Constant) else ""
+
+
+def flags() -> str:
+    """Every flag of the command lines."""
+    out = [NOTE + "# Flags\n\nDefaults are shown as the source writes them.\n"]
+    for name in COMMANDS:
+        module = tree(ROOT / name)
+        about = (ast.get_docstring(module) or "").split("\n")[0]
+        out.append(f"\n## {name}\n\n{about}\n\n| flag | default | meaning |\n| --- | --- | --- |\n")
+        for node in ast.walk(module):
+            if not isinstance(node, ast.Call) or not node.args:
+                continue
+            called = ast.unparse(node.func).split(".")[-1]
+            if called not in ("add", "add_argument") or not isinstance(node.args[0], ast.Constant):
+                continue
+            given = {word.arg: word.value for word in node.keywords}
+            names = ", ".join(f"`{ast.literal_eval(arg)}`" for arg in node.args)
+            default = f"`{cell(ast.unparse(given['default']))}`" if "default" in given else ""
+            out.append(f"| {names} | {default} | {cell(words(given.get('help')))} |\n")
+    return "".join(out)
+
+
+def sources(place: str) -> list[Path]:
+    """A file, or the files of a package."""
+    path = ROOT / place
+    return [path] if path.is_file() else sorted(path.glob("*.py"))
+
+
+def is_dataclass(node: ast.stmt) -> bool:
+    """Whether a statement defines a dataclass."""
+    return isinstance(node, ast.ClassDef) and any(
+        "dataclass" in ast.unparse(decorator) for decorator in node.decorator_list
+    )
+
+
+def configs() -> str:
+    """Every field of every config dataclass, with the comment beside it."""
+    about = "Presets (`configs/*.yaml`) set these by name; see also [training](../training.md)."
+    out = [f"{NOTE}# Config fields\n\n{about}\n"]
+    for path in [path for place in CONFIGS for path in sources(place)]:
+        lines = path.read_text(encoding="utf-8").splitlines()
+        for node in tree(path).body:
+            if not is_dataclass(node) or not node.name.endswith(("Config", "Options")):
+                continue
+            about = ast.get_docstring(node) or ""
+            link = f"[{node.name}](../../{path.relative_to(ROOT)}#{node.name})"
+            out.append(f"\n## {node.name}\n\n{link}. {about}\n\n")
+            out.append("| field | type | default | |\n| --- | --- | --- | --- |\n")
+            for field in node.body:
+                if not isinstance(field, ast.AnnAssign):
+                    continue
+                default = f"`{cell(ast.unparse(field.value))}`" if field.value else "required"
+                after = "".join(lines[field.lineno - 1 : field.end_lineno])
+                comment = after.split("  # ")[-1] if "  # " in after else ""
+                kind = cell(ast.unparse(field.annotation))
+                out.append(f"| `{field.target.id}` | `{kind}` | {default} | {cell(comment)} |\n")
+    return "".join(out)
+
+
+def signature(node: ast.FunctionDef) -> str:
+    """`name(arguments) -> result`, without self."""
+    arguments = ast.unparse(node.args)
+    for receiver in ("self, ", "cls, ", "self", "cls"):
+        arguments = arguments.removeprefix(receiver)
+    result = f" -> {ast.unparse(node.returns)}" if node.returns else ""
+    return f"{node.name}({arguments}){result}"
+
+
+def entry(node: ast.FunctionDef, level: str) -> str:
+    """A function's heading, signature and docstring."""
+    about = ast.get_docstring(node) or ""
+    return f"\n{level} {node.name}\n\n```text\n{signature(node)}\n\n{about}\n```\n"
+
+
+def api() -> str:
+    """What `from inference import …` offers, then one line on each class and function of models/."""
+    out = [
+        NOTE
+        + "# Python API\n\n`from inference import …` gives these names; they are kept stable.\n"
+    ]
+    homes = next(
+        ast.literal_eval(node.value)
+        for node in tree(ROOT / EXPORTS).body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOME"
+    )
+    for name, home in homes.items():
+        module = tree(ROOT / "inference" / f"{home}.py")
+        node = next(n for n in module.body if getattr(n, "name", None) == name)
+        if isinstance(node, ast.FunctionDef):
+            out.append(entry(node, "##"))
+            continue
+        out.append(f"\n## {name}\n\n{ast.get_docstring(node) or ''}\n")
+        methods = [n for n in node.body if isinstance(n, ast.FunctionDef)]
+        out += [entry(n, "###") for n in methods if not n.name.startswith("_")]
+    out.append("\n## The networks\n\n| name | |\n| --- | --- |\n")
+    for path in sources("models"):
+        for node in tree(path).body:
+            if isinstance(node, ast.ClassDef | ast.FunctionDef) and not node.name.startswith("_"):
+                about = (ast.get_docstring(node) or "").split("\n")[0]
+                link = f"[`{node.name}`](../../models/{path.name}#{node.name})"
+                out.append(f"| {link} | {cell(about)} |\n")
+    return "".join(out)
+
+
+def contents() -> dict[Path, str]:
+    """What each generated page should hold."""
+    pages = {"flags": flags(), "config": configs(), "api": api()}
+    return {FOLDER / f"{name}.md": text for name, text in pages.items()}
