@@ -8,7 +8,7 @@ from models.errors import UserError
 
 @pytest.fixture
 def repl(omni):
-    return Repl(omni, None, {}, False, max_new_tokens=8)
+    return Repl(omni, None, {}, False, [], max_new_tokens=8)
 
 
 def test_stats_on_prints_the_time_of_each_answer(repl, capsys):
