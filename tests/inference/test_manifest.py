@@ -1,6 +1,7 @@
 """Manifests: every run answered once, also after an interruption; mistakes named in one line."""
 
 import json
+from pathlib import Path
 
 import pytest
 import yaml
@@ -73,3 +74,8 @@ def test_mistakes_are_one_line_and_code_2(tmp_path, capsys, text, words):
     assert error.startswith("error: ")
     assert len(error.splitlines()) == 1
     assert words in error
+
+
+def test_the_shipped_example_is_a_manifest():
+    _, runs = manifest.read_manifest(Path(__file__).parents[2] / "examples" / "runs.yaml")
+    assert len(runs) == 5
