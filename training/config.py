@@ -33,9 +33,7 @@ class TrainConfig:
     weight_decay: float = 0.1  # on matrices only (not on norms, biases, embeddings)
     clip: float = 1.0  # largest gradient norm
     dtype: str = "float32"  # of autocast: float32 (none) | bfloat16
-    compile: bool = (
-        False  # torch.compile each transformer block (a minute at the start, then ~1.4 ×)
-    )
+    compile: bool = False  # torch.compile each transformer block (a minute at the start, then ~1.4 ×)
     accumulate: int = 1  # slices of a process's batch, one after another, to save memory
     parallel: str = "ddp"  # under torchrun: ddp | fsdp
     prefetch: int = 0  # threads that make batches ahead

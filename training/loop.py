@@ -35,9 +35,7 @@ from training.objective import Objective, to_device
 from training.optimizer import decay_start, lr_at, make_optimizers, set_lr
 
 STATE = "state.safetensors"  # the newest state
-STABLE = (
-    "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
-)
+STABLE = "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
 
 
 COMPILED = (Block, ConvBlock, Downsample)  # where the time goes
@@ -53,12 +51,7 @@ class Trainer:
     def __init__(
         self, objective: Objective, identity: dict[str, Any], run_dir: Path, world: World
     ) -> None:
-        self.objective, self.identity, self.run_dir, self.world = (
-            objective,
-            identity,
-            run_dir,
-            world,
-        )
+        self.objective, self.identity, self.run_dir, self.world = objective, identity, run_dir, world
         self.config = TrainConfig(**identity["train"])
         self.model = objective.model.to(world.device)
         self.step, self.seconds, self.started = 0, 0.0, time.time()

@@ -73,9 +73,7 @@ class Utterances:
                 mel = log_mel(F.pad(wave, (0, spare)))
                 codes = self.codec.encode(mel[None])[0]  # (T, K)
             words = [word for *_, word, _ in item["phones"]]
-            starts = [
-                w >= 0 and w != before for w, before in zip(words, [-1, *words], strict=False)
-            ]
+            starts = [w >= 0 and w != before for w, before in zip(words, [-1, *words], strict=False)]
             self.kept[n] = {
                 "phones": torch.tensor([IDS[phone] for phone, *_ in item["phones"]]),
                 "starts": torch.tensor(starts).long(),
@@ -172,7 +170,9 @@ class TalkerObjective:
         self.model = TalkerTask(TalkerConfig(**sizes), frontend_config(front))
         self.model.talker.set_codebooks(codec.quantizer.codebooks)
         self.seed, self.size = config["seed"], config["train"]["batch_size"]
-        self.train = Utterances(paths.data / "speaking_train", codec, config["data"]["utterances"])
+        self.train = Utterances(
+            paths.data / "speaking_train", codec, config["data"]["utterances"]
+        )
         self.dev = Utterances(paths.data / "speaking_dev", codec, VALIDATION_UTTERANCES)
         lexicon = paths.data / "lexicon.jsonl"
         if not lexicon.exists():
@@ -197,9 +197,7 @@ class TalkerObjective:
     def _words(self, step: int) -> list[Entry]:
         """Words of similar length for this step: a third as they were said, the rest rarer."""
         rng = np.random.default_rng((self.seed, step, 1))
-        said, rare = (
-            rng.integers(len(x), size=WORDS_POOL * WORDS) for x in (self.said, self.lexicon)
-        )
+        said, rare = (rng.integers(len(x), size=WORDS_POOL * WORDS) for x in (self.said, self.lexicon))
         pool = [
             self.said[said[i]] if i % 3 == 0 else self.lexicon[rare[i]]
             for i in range(WORDS_POOL * WORDS)
