@@ -10,13 +10,14 @@ exit code 2.
 import argparse
 import sys
 import warnings
+from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from typing import TextIO
 
 from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE, check_file
-from inference.notice import Notice
+from inference.notice import Notice, show_notice
 from inference.output import AudioFile, WavStream, check_audio_path
 from models.errors import UserError
 
@@ -129,11 +130,6 @@ def main(argv: list[str] | None = None) -> int:
             return 130
 
 
-def show_notice(message, category, filename, lineno, file=None, line=None) -> None:
-    """Print a notice as one line; the answer may be streaming on stdout meanwhile."""
-    print(f"notice: {message}", file=sys.stderr, flush=True)
-
-
 def run(args: argparse.Namespace, settings: dict) -> int:
     """Read aloud, answer, or converse."""
     seconds = 0.0  # of speech
@@ -159,7 +155,10 @@ def run(args: argparse.Namespace, settings: dict) -> int:
             question = args.text[0] if args.text else None
             answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
             pieces = shown(answer, text_stream(args))
-        for chunk in omni.speak_stream(pieces, **speech) if sinks else silent(pieces):
+        if not sinks:
+            deque(pieces, maxlen=0)  # they are shown on their way
+            return 0
+        for chunk in omni.speak_stream(pieces, **speech):
             seconds += len(chunk) / SAMPLE_RATE
             for sink in sinks:
                 sink.write(chunk)
@@ -195,13 +194,6 @@ def shown(pieces: Iterable[str], out: TextIO | None) -> Iterator[str]:
         yield piece
     if out is not None:
         print(file=out, flush=True)
-
-
-def silent(pieces: Iterable[str]) -> Iterator:
-    """Take all pieces and make no sound of them."""
-    for _ in pieces:
-        pass
-    return iter(())
 
 
 if __name__ == "__main__":

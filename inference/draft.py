@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
-from inference.sampling import distribution, draw, seen_tokens
+from inference.sampling import distribution, draw, first_seen
 from models.errors import UserError
 from models.thinker import Thinker
 
@@ -56,10 +56,7 @@ class ThinkerDraft:
         drafted, all_q = [], []
         for _ in range(count):
             logits = self._logits(context + drafted)  # (1, V)
-            seen = None
-            if config.repetition_penalty != 1.0:
-                seen = seen_tokens([context + drafted], logits.shape[-1], config.eos_token_id)
-                seen = seen.to(logits.device)
+            seen = first_seen([context + drafted], logits, config)
             q = distribution(logits, config, seen)  # (1, V)
             drafted.append(int(draw(q.log(), [generator])))
             all_q.append(q)

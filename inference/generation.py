@@ -14,7 +14,7 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.notice import notice
 from inference.prompt import Prompt
-from inference.sampling import make_generators, sample, seen_tokens
+from inference.sampling import first_seen, make_generators, sample
 from inference.stopping import StopWatch
 from inference.timing import Timing
 from models.cache import KVCache
@@ -125,13 +125,6 @@ def decode(
             return
         yield [None if over else token for over, token in zip(done, chosen)]
         done = [over or watch.push(token) for over, watch, token in zip(done, rows.watches, chosen)]
-
-
-def first_seen(contexts: list[list[int]], logits: Tensor, config: GenerateConfig) -> Tensor | None:
-    """What the repetition penalty needs to know (B, V), or None where it is off."""
-    if config.repetition_penalty == 1.0:
-        return None
-    return seen_tokens(contexts, logits.shape[-1], config.eos_token_id).to(logits.device)
 
 
 def generate_iter(

@@ -16,6 +16,7 @@ from pathlib import Path
 import yaml
 
 from inference.config import GenerateConfig
+from inference.notice import show_notice
 from inference.omni import Omni
 from models.errors import UserError
 
@@ -122,7 +123,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="default: the manifest's name with .jsonl")
     args = parser.parse_args(argv)
     out = args.out or args.manifest.with_suffix(".jsonl")
-    warnings.showwarning = lambda message, *_, **__: print("notice:", message, file=sys.stderr)
+    warnings.showwarning = show_notice
     try:
         count = run_manifest(args.manifest, out)
     except UserError as error:

@@ -4,6 +4,7 @@ They are Python warnings of their own class, so a program can catch or silence t
 command line can print each as one line. Failures are not notices: they are `UserError`s.
 """
 
+import sys
 import warnings
 
 
@@ -14,3 +15,8 @@ class Notice(UserWarning):
 def notice(message: str) -> None:
     """Tell the user once per call site and text (the command line shows every one)."""
     warnings.warn(message, Notice, stacklevel=2)
+
+
+def show_notice(message, category, filename, lineno, file=None, line=None) -> None:
+    """Print a notice as one line; the answer may be streaming on stdout meanwhile."""
+    print(f"notice: {message}", file=sys.stderr, flush=True)

@@ -5,6 +5,7 @@ goes on.
 """
 
 import sys
+from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 
 import numpy as np
@@ -93,8 +94,7 @@ class Repl:
             if self.sinks:
                 self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
             else:
-                for _ in self.printed(pieces):
-                    pass
+                deque(self.printed(pieces), maxlen=0)
         except KeyboardInterrupt:
             pieces.close()
             for sink in self.sinks:

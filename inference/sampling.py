@@ -66,6 +66,13 @@ def seen_tokens(contexts: list[list[int]], vocab_size: int, never: int) -> Tenso
     return seen
 
 
+def first_seen(contexts: list[list[int]], logits: Tensor, config: GenerateConfig) -> Tensor | None:
+    """What the repetition penalty needs to know (B, V), or None where it is off."""
+    if config.repetition_penalty == 1.0:
+        return None
+    return seen_tokens(contexts, logits.shape[-1], config.eos_token_id).to(logits.device)
+
+
 def adjust(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
     """Logits (B, V) whose softmax is drawn from, in the order of `transformers`' processors.
 

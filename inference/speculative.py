@@ -12,10 +12,10 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.draft import PromptLookup, ThinkerDraft
-from inference.generation import DEFAULT, Generator, check_fits, first_seen, thinker_of
+from inference.generation import DEFAULT, Generator, check_fits, thinker_of
 from inference.notice import notice
 from inference.prompt import Prompt
-from inference.sampling import distribution, draw, make_generators
+from inference.sampling import distribution, draw, first_seen, make_generators
 from inference.stopping import StopWatch
 from models.errors import UserError
 

@@ -20,8 +20,8 @@ from models.mel import N_MELS, SILENCE
 STRIDE = 8  # mel frames per token: 100 Hz -> 12.5 Hz
 
 
-def audio_tokens(mel_frames: int) -> int:
-    """How many tokens a clip of so many mel frames takes up."""
+def audio_tokens(mel_frames: int | Tensor) -> int | Tensor:
+    """How many tokens a clip of so many mel frames takes up; of a tensor, each of its numbers."""
     return -(-mel_frames // STRIDE)
 
 

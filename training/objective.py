@@ -17,10 +17,12 @@ from __future__ import annotations
 
 import importlib
 from dataclasses import dataclass, field
+from functools import lru_cache
 from pathlib import Path
 from types import ModuleType
 from typing import Any, Protocol
 
+import numpy as np
 from torch import Tensor, nn
 
 from models.errors import UserError
@@ -111,6 +113,12 @@ def slice_bounds(batch_size: int, rank: int, world: int) -> range:
         [self.item(step * B + i) for i in slice_bounds(B, rank, world)]
     """
     return range(batch_size * rank // world, batch_size * (rank + 1) // world)
+
+
+@lru_cache(maxsize=2)
+def epoch_order(seed: int, epoch: int, count: int) -> np.ndarray:
+    """The order (count,) in which an epoch goes through its items, each epoch its own."""
+    return np.random.default_rng([seed, epoch]).permutation(count)
 
 
 def to_device(batch: Any, device: Any) -> Any:

@@ -29,7 +29,7 @@ from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from training.media import mask_mel, padded_mels
-from training.objective import Loss, Paths, slice_bounds, to_device
+from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
 
 LETTERS = " 'abcdefghijklmnopqrstuvwxyz"  # CTC label 0 is the blank, then these
 SLOTS = 4  # CTC slots of letters a token
@@ -93,7 +93,7 @@ class AudioTask(nn.Module):
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         encoded = self.audio(batch["mel"], batch["lengths"])  # (B, n, D)
-        tokens = -(-batch["lengths"] // 8)  # (B,)
+        tokens = audio_tokens(batch["lengths"])  # (B,)
         letters = ctc_loss(self.letters(encoded), tokens * SLOTS, batch["letters"])
         rivals, places = self.draw_rivals(batch["pieces"])
         pieces = ctc_loss(self.pieces(encoded, rivals), tokens, places)
@@ -154,8 +154,7 @@ class AudioObjective:
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         epoch, place = divmod(step, len(self.groups))
-        order = np.random.default_rng([self.seed, epoch]).permutation(len(self.groups))
-        group = self.groups[order[place]]
+        group = self.groups[epoch_order(self.seed, epoch, len(self.groups))[place]]
         records = []
         for i in slice_bounds(self.size, rank, world):
             reader, place = group[i]

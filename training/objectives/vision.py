@@ -19,7 +19,7 @@ from data.scenes import SEEDS, SIGN_SEED, build_scenes
 from data.shards import ShardReader
 from models.vision import VisionConfig, VisionEncoder
 from training.media import picture
-from training.objective import Loss, Paths, slice_bounds, to_device
+from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
 
 LETTER_SLOTS = 4  # 16-pixel patches of a token, in each of which one letter is told
 LETTER_WEIGHT = 0.5  # of a patch with a letter, beside 1 of a cell with a thing
@@ -38,7 +38,6 @@ class VisionTask(nn.Module):
         self.heads = nn.ModuleDict(
             {plane: nn.Linear(config.hidden_size, n) for plane, n in sizes.items()}
         )
-
         self.heads["letters"] = nn.Linear(config.hidden_size, LETTER_SLOTS * (1 + len(LETTERS)))
 
     def letter_loss(self, tokens: Tensor, letters: Tensor) -> tuple[Tensor, tuple[Tensor, Tensor]]:
@@ -107,8 +106,7 @@ class VisionObjective:
         records, count = [], len(self.train)
         for i in slice_bounds(self.size, rank, world):
             epoch, place = divmod(step * self.size + i, count)
-            order = np.random.default_rng([self.seed, epoch]).permutation(count)
-            reader, index = self.train[order[place]]
+            reader, index = self.train[epoch_order(self.seed, epoch, count)[place]]
             records.append(reader[index])
         return self.items(records)
 
