@@ -14,6 +14,7 @@ class ProjectorConfig:
 
     input_size: int = 192
     hidden_size: int = 256  # the Thinker's
+    inner_size: int = 0  # between the two layers; 0: hidden_size
 
 
 class Projector(Pretrained):
@@ -28,9 +29,10 @@ class Projector(Pretrained):
         super().__init__()
         self.config = config
         self.norm = RMSNorm(config.input_size)
-        self.up = nn.Linear(config.input_size, config.hidden_size)
+        inner = config.inner_size or config.hidden_size
+        self.up = nn.Linear(config.input_size, inner)
         self.act = nn.GELU()
-        self.down = nn.Linear(config.hidden_size, config.hidden_size)
+        self.down = nn.Linear(inner, config.hidden_size)
         self.apply(init_weights)
 
     def forward(self, x: Tensor) -> Tensor:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from models.block import Block, BlockConfig, RMSNorm, causal_mask, init_weights, rope_table
 from models.cache import KVCache
@@ -134,13 +135,22 @@ class Thinker(Pretrained):
         inputs_embeds: Tensor,
         attention_mask: Tensor | None = None,
         cache: KVCache | None = None,
+        packed: Tensor | None = None,
     ) -> Tensor:
-        """Final hidden states. (B, T, hidden) -> (B, T, hidden); see `forward`."""
+        """Final hidden states. (B, T, hidden) -> (B, T, hidden); see `forward`.
+
+        `packed` (B, T) numbers the texts that stand one after another in a row, for training
+        without padding: none sees another, and positions begin anew with each.
+        """
         B, T, _ = inputs_embeds.shape
         past = cache.length if cache is not None else 0
         S, device = past + T, inputs_embeds.device
         mask = causal_mask(T, S, device) if T > 1 else None  # (1, 1, T, S)
         positions = torch.arange(past, S, device=device)  # (T,)
+        if packed is not None:
+            mask = mask & (packed[:, None, :, None] == packed[:, None, None])  # (B, 1, T, T)
+            first = packed != F.pad(packed, (1, 0), value=-1)[:, :-1]  # (B, T)
+            positions = positions - (positions * first).cummax(-1).values  # (B, T)
         if attention_mask is not None:
             if attention_mask.shape != (B, S):
                 raise ValueError(f"attention_mask is {tuple(attention_mask.shape)}, not {(B, S)}")

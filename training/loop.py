@@ -24,6 +24,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
+from models.audio import StridedConv
 from models.block import Block
 from models.errors import UserError
 from models.vision import ConvBlock, Downsample
@@ -38,7 +39,7 @@ STATE = "state.safetensors"  # the newest state
 STABLE = "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
 
 
-COMPILED = (Block, ConvBlock, Downsample)  # where the time goes
+COMPILED = (Block, ConvBlock, Downsample, StridedConv)  # where the time goes
 
 
 class Stopped(Exception):
@@ -245,15 +246,16 @@ class Trainer:
 
 
 def compile_blocks(model: torch.nn.Module) -> None:
-    """Compiles every block in place, once for each shape of its input.
+    """Compiles every block in place.
 
     Blocks are all alike, so this fuses most of a network's small operations for a fraction of the
-    compile time of the whole. Objectives that use it pad their batches to few shapes.
+    compile time of the whole. A size that changes from batch to batch is compiled as a variable
+    when it changes first.
     """
     torch._dynamo.config.recompile_limit = 64
     for module in model.modules():
         if isinstance(module, COMPILED):
-            module.compile(dynamic=False)
+            module.compile()
 
 
 def training_record(note: dict[str, Any], world: World) -> dict[str, Any]:

@@ -14,7 +14,7 @@ from data.hearing import dequantise_mel
 from models.mel import SILENCE
 from models.vision import image_to_tensor
 
-MEL_BUCKET = 80  # mel frames: batches are padded to multiples, so that few shapes occur
+MEL_BUCKET = 160  # mel frames: batches are padded to multiples, so that few shapes occur
 TIME_MASK = 12  # mel frames, the longest SpecAugment time mask
 BAND_MASK = 16  # mel bins, the widest SpecAugment band mask
 

@@ -35,6 +35,7 @@ LETTERS = " 'abcdefghijklmnopqrstuvwxyz"  # CTC label 0 is the blank, then these
 SLOTS = 4  # CTC slots of letters a token
 RIVALS = 1024  # pieces that a batch is scored against: its own, and others by lot (time)
 OWN_LOGIT = 10.0  # logit of a piece for its own embedding, on average
+HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be heard, fully one below
 DEV_CLIPS = 96
 
 
@@ -99,7 +100,8 @@ class AudioTask(nn.Module):
         pieces = ctc_loss(self.pieces(encoded, rivals), tokens, places)
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
         logs = {"letters": letters.detach(), "pieces": pieces.detach()}
-        return Loss(letters + pieces, weight, logs)
+        heard = (HEARD_AT - letters.detach() / weight).clamp(0.0, 1.0)
+        return Loss(letters + heard * pieces, weight, logs)
 
 
 def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor:

@@ -18,11 +18,10 @@ from data.scenes import SEEDS, build_clips
 from data.shards import ShardReader
 from models.audio import AudioEncoder, audio_tokens
 from models.omni import OmniModel
-from models.projector import Projector, ProjectorConfig
+from models.projector import Projector
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import VisionEncoder
-from training.alignment import align_eyes
 from training.lessons import (
     chat,
     clip_lesson,
@@ -35,7 +34,7 @@ from training.media import mask_mel, padded_mels, picture
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 
-SEQUENCE_BUCKET = 32  # tokens: batches are padded to multiples, so that few shapes occur
+ROW = 256  # tokens: lessons are packed into rows of so many, or of a multiple for the longest
 CLIP_EVERY = 8  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
@@ -51,7 +50,7 @@ class OmniTask(nn.Module):
         self.omni = omni
 
     def logits(self, batch: dict[str, Tensor], asked: Tensor) -> Tensor:
-        """(n, V) for the n learnt tokens, asked (B, S - 1): most of a lesson is not learnt."""
+        """(n, V) for the n learnt tokens, asked (R, L): most of a lesson is not learnt."""
         images = clips = None
         if "pixels" in batch:
             images = self.omni.encode_images(batch["pixels"])  # (N, 49, D)
@@ -60,12 +59,12 @@ class OmniTask(nn.Module):
             encoded = self.omni.audio_projector(encoded)  # (N, n, D)
             lengths = [audio_tokens(int(frames)) for frames in batch["lengths"]]
             clips = [row[:n] for row, n in zip(encoded, lengths, strict=True)]
-        x = self.omni.fuse(batch["ids"][:, :-1], images, clips)  # (B, S - 1, D)
-        # Padding is on the right, where a causal model never looks: no mask is needed.
-        return self.omni.thinker.logits(self.omni.thinker.hidden(x)[asked])
+        x = self.omni.fuse(batch["ids"], images, clips)  # (R, L, D)
+        x = self.omni.thinker.hidden(x, packed=batch["packed"])  # (R, L, D)
+        return self.omni.thinker.logits(x[asked])
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
-        targets = batch["targets"][:, 1:]
+        targets = batch["targets"]  # (R, L)
         asked = targets != -100
         logits, wanted = self.logits(batch, asked), targets[asked]  # (n, V), (n,)
         loss = next_token_loss(logits, wanted)
@@ -79,7 +78,7 @@ class OmniObjective:
     def __init__(self, config: dict, paths: Paths):
         tokenizer_path = paths.need("thinker") / "tokenizer.model"
         self.tokenizer = Tokenizer(tokenizer_path)
-        self.model = OmniTask(self.assemble(paths))
+        self.model = OmniTask(self.assemble(paths, config["data"]["fixed"]))
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.shares = config["data"]["shares"]
         self.pattern = sum(self.shares.values())
@@ -104,28 +103,22 @@ class OmniObjective:
 
     @property
     def fixed_shapes(self) -> nn.Module:
-        """What is worth compiling: the eyes always see pictures of one size."""
-        return self.model.omni.vision
+        """What is worth compiling: pictures are of one size, and so are rows of lessons."""
+        return nn.ModuleList([self.model.omni.vision, self.model.omni.thinker])
 
-    def assemble(self, paths: Paths) -> OmniModel:
+    def assemble(self, paths: Paths, fixed: list[str]) -> OmniModel:
         """The trained parts, joined by projectors that already speak the Thinker's language."""
         thinker = Thinker.from_pretrained(paths.need("thinker"))
         vision = VisionEncoder.from_pretrained(paths.need("vision"))
-        vision.requires_grad_(False)  # a quarter of the time, and dense labels taught all they need
         audio = AudioEncoder.from_pretrained(paths.need("audio"))
-        width, symbols = thinker.config.hidden_size, self.tokenizer.symbols
+        symbols = self.tokenizer.symbols
         ears = Projector.from_pretrained(paths.need("audio") / "projector")
-        eyes = Projector(ProjectorConfig(vision.config.hidden_size, width))
-        align_eyes(eyes, vision, thinker, self.tokenizer, ShardReader(paths.data / "scenes_train"))
-        return OmniModel(
-            thinker,
-            vision,
-            eyes,
-            audio,
-            ears,
-            symbols["<|image|>"],
-            symbols["<|audio|>"],
-        )
+        eyes = Projector.from_pretrained(paths.need("vision") / "projector")
+        tokens = symbols["<|image|>"], symbols["<|audio|>"]
+        omni = OmniModel(thinker, vision, eyes, audio, ears, *tokens)
+        for part in fixed:  # stays as its own stage left it, which saves the time of its gradient
+            getattr(omni, part).requires_grad_(False)
+        return omni
 
     def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
         """Which utterances (reader, index) can serve as which lesson, the shortest first."""
@@ -204,15 +197,25 @@ class OmniObjective:
         return lesson | {"ids": ids[:limit], "targets": targets[:limit]}
 
     def collate(self, lessons: list[dict]) -> dict[str, Tensor]:
-        """Pad to the right and stack the media in reading order."""
-        longest = max(len(lesson["ids"]) for lesson in lessons)
-        S = -(-(longest - 1) // SEQUENCE_BUCKET) * SEQUENCE_BUCKET + 1
-        ids = torch.full((len(lessons), S), self.tokenizer.pad)  # (B, S)
-        targets = torch.full((len(lessons), S), -100)
-        for row, lesson in enumerate(lessons):
-            ids[row, : len(lesson["ids"])] = torch.tensor(lesson["ids"])
-            targets[row, : len(lesson["ids"])] = torch.tensor(lesson["targets"])
-        batch = {"ids": ids, "targets": targets}
+        """Pack lessons into rows, and stack the media in reading order.
+
+        ids, targets (of the token after each), packed (the place of its lesson): (R, L) each.
+        """
+        lengths = [len(lesson["ids"]) - 1 for lesson in lessons]
+        L = -(-max(lengths) // ROW) * ROW
+        rows = pack(lengths, L)
+        ids = torch.full((len(rows), L), self.tokenizer.pad)  # (R, L)
+        targets, packed = torch.full_like(ids, -100), torch.full_like(ids, len(lessons))
+        for row, places in enumerate(rows):
+            start = 0
+            for place in places:
+                part = slice(start, start + lengths[place])
+                ids[row, part] = torch.tensor(lessons[place]["ids"][:-1])
+                targets[row, part] = torch.tensor(lessons[place]["targets"][1:])
+                packed[row, part] = place
+                start = part.stop
+        batch = {"ids": ids, "targets": targets, "packed": packed}
+        lessons = [lessons[place] for places in rows for place in places]  # reading order
         images = [picture(image) for lesson in lessons for image in lesson["images"]]
         sounds = [sound for lesson in lessons for sound in lesson["sounds"]]
         if images:
@@ -240,7 +243,7 @@ class OmniObjective:
                 length = start / DEV_ITEMS
                 batch = self.collate([self.lesson(kind, rng, "dev", length) for rng in rngs])
                 batch = to_device(batch, device)
-                targets = batch["targets"][:, 1:]
+                targets = batch["targets"]
                 asked = targets != -100
                 hits = asked.clone()
                 hits[asked] = self.model.logits(batch, asked).argmax(-1) == targets[asked]
@@ -252,6 +255,20 @@ class OmniObjective:
     def save(self, folder: Path) -> None:
         self.model.omni.save_pretrained(folder)
         (folder / "tokenizer.model").write_bytes(self.tokenizer.path.read_bytes())
+
+
+def pack(lengths: list[int], size: int) -> list[list[int]]:
+    """Which items share a row of `size` places: each goes into the first row with room for it."""
+    rows: list[list[int]] = []
+    room: list[int] = []
+    for item in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
+        row = next((r for r, left in enumerate(room) if left >= lengths[item]), len(rows))
+        if row == len(rows):
+            rows.append([])
+            room.append(size)
+        rows[row].append(item)
+        room[row] -= lengths[item]
+    return rows
 
 
 def reply_starts(targets: Tensor) -> Tensor:

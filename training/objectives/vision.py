@@ -2,7 +2,8 @@
 
 A world that we render gives labels for free: object, colour, size, sign and digits of every cell.
 Dense labels teach the eyes in minutes what answers alone would take hours to. The heads are thrown
-away; the Thinker learns to read the tokens in the omni stage.
+away; the projector into the Thinker, which is scored against the Thinker's own words
+(training/reading.py), is kept.
 """
 
 from pathlib import Path
@@ -17,9 +18,12 @@ from data.render import LETTERS, PLANES, label_vocab, letter_labels
 from data.scene import Scene
 from data.scenes import SEEDS, SIGN_SEED, build_scenes
 from data.shards import ShardReader
+from models.thinker import Thinker
+from models.tokenizer import Tokenizer
 from models.vision import VisionConfig, VisionEncoder
 from training.media import picture
 from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
+from training.reading import WordReader, places
 
 LETTER_SLOTS = 4  # 16-pixel patches of a token, in each of which one letter is told
 LETTER_WEIGHT = 0.5  # of a patch with a letter, beside 1 of a cell with a thing
@@ -28,11 +32,12 @@ DEV_IMAGES = 256
 
 
 class VisionTask(nn.Module):
-    """The eyes, one linear head a plane of labels, and the loss."""
+    """The eyes, one linear head a plane of labels, the projector into the Thinker, and the loss."""
 
-    def __init__(self, config: VisionConfig):
+    def __init__(self, config: VisionConfig, words: Tensor, tokenizer: Tokenizer):
         super().__init__()
         self.vision = VisionEncoder(config)
+        self.reader = WordReader(config.hidden_size, words, tokenizer)
         sizes = {plane: len(names) for plane, names in label_vocab().items()}
         sizes["background"] = len(COLORS)
         self.heads = nn.ModuleDict(
@@ -72,6 +77,8 @@ class VisionTask(nn.Module):
         total = total + 4 * F.cross_entropy(logits, batch["background"], reduction="sum")
         right = (logits.argmax(-1) == batch["background"]).sum().detach()
         logs["background"] = (right, len(logits))
+        read, told = self.reader(tokens, cells, batch["background"], batch["where"])
+        total, logs = total + read, logs | told
         return Loss(total / 10, len(tokens), logs)
 
 
@@ -79,7 +86,10 @@ class VisionObjective:
     """Batches of pictures with their cells, dev accuracy by plane, and saving."""
 
     def __init__(self, config: dict, paths: Paths):
-        self.model = VisionTask(VisionConfig(**config["model"]))
+        thinker = Thinker.from_pretrained(paths.need("thinker"))
+        tokenizer = Tokenizer(paths.need("thinker") / "tokenizer.model")
+        words = thinker.model.embed_tokens.weight.detach().float()  # (V, hidden)
+        self.model = VisionTask(VisionConfig(**config["model"]), words, tokenizer)
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         scenes = ShardReader(paths.data / "scenes_train")
         self.train = [(scenes, i) for i in range(min(len(scenes), config["data"]["scenes"]))]
@@ -90,8 +100,11 @@ class VisionObjective:
 
     @staticmethod
     def items(records: list[dict]) -> dict[str, Tensor]:
-        """Pixels (B, 3, 224, 224), cells (B, planes, 7, 7), letters (B, 49, 4), background (B,)."""
-        letters = np.stack([letter_labels(Scene.from_dict(r["scene"])) for r in records])
+        """Pixels (B, 3, 224, 224), cells (B, planes, 7, 7), letters (B, 49, 4), background (B,)
+        and where (B, 49, 3)."""
+        scenes = [Scene.from_dict(r["scene"]) for r in records]
+        letters = np.stack([letter_labels(scene) for scene in scenes])
+        where = [places(scene, r["cells"]) for scene, r in zip(scenes, records, strict=True)]
         letters = torch.from_numpy(letters).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
         colors = [list(COLORS).index(r["scene"]["background"]["color"]) for r in records]
         return {
@@ -99,6 +112,7 @@ class VisionObjective:
             "cells": torch.from_numpy(np.stack([r["cells"] for r in records]).astype(np.int64)),
             "letters": letters.transpose(2, 3).flatten(3).flatten(1, 2),  # (B, 49, 4)
             "background": torch.tensor(colors),
+            "where": torch.from_numpy(np.stack(where)),
         }
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
@@ -125,6 +139,7 @@ class VisionObjective:
 
     def save(self, folder: Path) -> None:
         self.model.vision.save_pretrained(folder)
+        self.model.reader.projector.save_pretrained(folder / "projector")
 
 
 def prepare(config: dict, paths: Paths) -> None:

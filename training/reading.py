@@ -1,0 +1,133 @@
+"""What each image token should read as, in the Thinker's own words.
+
+Fresh projectors hand the Thinker vectors it has never seen, and grounding then has to emerge from
+answers alone: after 600 steps of joint training it had not (docs/lab-notebook.md). A world that we
+render knows what every cell shows. So the eyes' projector is scored, inside the vision stage,
+against the Thinker's (fixed) embeddings: a token is to look like the words for what it shows,
+"red" + "circle" + "one", or "blue" + "background". How far right, down and large the thing is are
+amounts along the directions from "left" to "right", "top" to "bottom" and "small" to "large".
+To the Thinker a picture then reads like a 7 × 7 table of words, each row with its place.
+
+A cross-entropy against all rivals and not a distance to the right words: by least squares the 314
+names blurred into each other (cupcakes became cameras).
+"""
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from data.objects import COLORS
+from data.render import CELL, GRID, PLANES, label_vocab
+from data.scene import LARGE, SIZE, SMALL, Scene
+from models.projector import Projector, ProjectorConfig
+from models.tokenizer import Tokenizer
+
+INNER = 512  # channels inside the projector: as wide as the words are many
+OWN_LOGIT = 10.0  # logit of a word for its own embedding, on average
+AXES = (("left", "right"), ("top", "bottom"), ("small", "large"))
+AXIS_WEIGHT = 20.0  # of a squared error in half picture widths, beside nats
+EMPTY = 0.2  # weight of a cell with nothing in it: most cells are empty
+DIGITS = ("digit_hundreds", "digit_tens", "digit_ones")
+
+
+def places(scene: Scene, cells: np.ndarray) -> np.ndarray:
+    """Where the thing of each cell is, and how large, each in about -1..1: float32 (49, 3).
+
+    Args:
+        cells: (planes, 7, 7). A cell belongs to the nearest thing of its name.
+    """
+    names = label_vocab()["object"]
+    out = np.zeros((GRID * GRID, len(AXES)), np.float32)
+    for i, label in enumerate(cells[PLANES.index("object")].flatten()):
+        rivals = [thing for thing in scene.things if thing.name == names[label]]
+        if not label or not rivals:
+            continue
+        y, x = (CELL * (place + 0.5) for place in divmod(i, GRID))  # pixels
+        owner = min(rivals, key=lambda t: max(abs(t.x - x), abs(t.y - y)) / t.side)
+        middle, reach = (SMALL[0] + LARGE[1]) / 2, (LARGE[1] - SMALL[0]) / 2  # pixels
+        size = 0.0 if owner.kind == "sign" else (owner.side - middle) / reach
+        out[i] = 2 * owner.x / SIZE - 1, 2 * owner.y / SIZE - 1, size
+    return out
+
+
+class WordReader(nn.Module):
+    """The eyes' projector and its loss against the Thinker's embeddings.
+
+    Args:
+        width: channels of the eyes.
+        table: the Thinker's embeddings (V, hidden), which stay as they are.
+    """
+
+    def __init__(self, width: int, table: Tensor, tokenizer: Tokenizer):
+        super().__init__()
+        hidden = table.shape[1]
+        self.projector = Projector(ProjectorConfig(width, hidden, INNER))
+        self.scale = OWN_LOGIT / float(table.square().sum(1).mean())
+
+        def vector(words: str) -> Tensor:  # (hidden,)
+            return table[tokenizer.encode(words)].sum(0)
+
+        def vectors(words: list[str]) -> Tensor:  # (n, hidden)
+            return torch.stack([vector(f" {word}") if word else table.new_zeros(hidden) for word in words])
+
+        vocab = label_vocab()
+        signs = vocab["sign"][:-1]
+        said = torch.stack([vector(f"{w.capitalize()}.") if w else table.new_zeros(hidden) for w in signs])
+        words = {
+            "object": vectors(["background", *vocab["object"][1:]]),
+            "color": vectors(["", *COLORS]),
+            # As a question and as an answer spells it; numbers are told by their digits.
+            "sign": torch.cat([vectors(signs) + said, vector(" number")[None]]),
+        }
+        digits = vectors(vocab["digit_ones"])
+        for turn, place in enumerate(DIGITS):  # the same digit reads differently in each place
+            words[place] = digits.roll(turn * hidden // len(DIGITS), 1)
+        for plane, matrix in words.items():
+            self.register_buffer(plane, matrix, persistent=False)
+        axes = torch.stack([vector(f" {end}") - vector(f" {start}") for start, end in AXES])
+        self.register_buffer("axes", axes / axes.square().sum(1, keepdim=True), persistent=False)
+        self.register_buffer("one", vector(" one"), persistent=False)
+
+    def forward(
+        self, tokens: Tensor, cells: Tensor, background: Tensor, where: Tensor
+    ) -> tuple[Tensor, dict[str, tuple[Tensor, Tensor]]]:
+        """Summed loss, and what is right of how much.
+
+        Args:
+            tokens: (B, 49, D).
+            cells: (B, planes, 49) labels.
+            background: (B,) colours.
+            where: (B, 49, 3) from `places`.
+        """
+        read = self.projector(tokens).float()  # (B, 49, hidden)
+        label = dict(zip(PLANES, cells.unbind(1), strict=True))  # (B, 49) each
+        thing = label["object"] > 0
+        number = label["sign"] == len(self.sign) - 1
+        weights = thing + EMPTY * ~thing  # (B, 49)
+        color = torch.where(thing, label["color"], background[:, None] + 1)
+        planes = {
+            "object": (label["object"], weights),
+            "color": (color, weights * (color > 0)),
+            "sign": (label["sign"], (label["sign"] > 0).float()),
+        }
+        planes |= {digit: (label[digit], number.float()) for digit in DIGITS}
+        total, logs = read.new_zeros(()), {}
+        for plane, (wanted, weight) in planes.items():
+            logits = self.scale * read @ getattr(self, plane).float().T  # (B, 49, n)
+            loss = F.cross_entropy(logits.flatten(0, 1), wanted.flatten(), reduction="none")
+            total = total + (loss * weight.flatten()).sum()
+            asked = (weight * thing).float()
+            right = (logits.argmax(-1) == wanted) * asked
+            logs[f"read_{plane}"] = (right.sum().detach(), asked.sum().clamp_min(1e-6))
+        errors = (read @ self.axes.float().T - where).square()  # (B, 49, 3)
+        errors = (errors * thing[..., None]).sum((0, 1))  # (3,)
+        total = total + AXIS_WEIGHT * errors.sum()
+        for (_, end), error in zip(AXES, errors, strict=True):
+            logs[f"off_{end}"] = (error.detach(), thing.sum())
+        centre = self.scale * read @ self.one.float() - OWN_LOGIT / 2  # (B, 49)
+        is_centre = (label["centre"] > 0).float()
+        loss = F.binary_cross_entropy_with_logits(centre, is_centre, reduction="none")
+        total = total + (loss * weights).sum()
+        logs["read_centre"] = (((centre > 0) == (is_centre > 0)) & thing).sum(), thing.sum()
+        return total, logs
