@@ -46,10 +46,10 @@ def chat(messages: list[dict]) -> dict:
 
 
 def picture_lesson(record: dict, rng: random.Random) -> dict:
-    """A picture and one to six questions about it; follow-ups stay together."""
+    """A picture and two to eight questions about it; follow-ups stay together."""
     asked = [[q] for q in record["questions"]] + list(record["follow_ups"])
     rng.shuffle(asked)
-    asked = [q for group in asked for q in group][: rng.choice((1, 3, 4, 5, 6))]
+    asked = [q for group in asked for q in group][: rng.choice((2, 5, 6, 7, 8))]
     messages = []
     for place, q in enumerate(asked):
         image = [{"type": "image"}] if place == 0 else []

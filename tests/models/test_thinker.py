@@ -23,6 +23,17 @@ def make(config: ThinkerConfig = SMALL) -> Thinker:
     return thinker
 
 
+@torch.no_grad()
+def test_texts_packed_into_a_row_do_not_see_each_other():
+    thinker = make()
+    one, other = torch.randint(4, 128, (1, 9)), torch.randint(4, 128, (1, 5))
+    row = thinker.embed(torch.cat([one, other], 1))
+    packed = torch.tensor([[7] * 9 + [2] * 5])
+    apart = torch.cat([thinker.hidden(thinker.embed(ids)) for ids in (one, other)], 1)
+    assert torch.allclose(thinker.hidden(row, packed=packed), apart, atol=1e-5)
+    assert not torch.allclose(thinker.hidden(row), apart, atol=1e-2)
+
+
 @pytest.mark.parametrize("tied", [True, False])
 @torch.no_grad()
 def test_logits_equal_transformers(tmp_path, tied):

@@ -4,7 +4,13 @@ import pytest
 import torch
 
 from models.audio import AudioConfig
-from training.objectives.audio import AudioTask, ctc_labels, ctc_slots_needed, spoken_letters
+from training.objectives.audio import (
+    AudioTask,
+    ctc_labels,
+    ctc_slots_needed,
+    piece_places,
+    spoken_letters,
+)
 
 SIZES = {"hidden_size": 32, "num_layers": 1, "num_heads": 2, "num_kv_heads": 1, "head_dim": 16}
 
@@ -46,12 +52,43 @@ def test_among_rivals_the_odds_between_pieces_are_those_among_all(task):
     torch.testing.assert_close(few - few[..., :1], all_odds - all_odds[..., :1])
 
 
-def test_both_heads_and_the_ears_learn(task):
+def test_a_piece_stands_where_its_last_letter_is_heard():
+    # letters:  a  b  c  d  e
+    said = [2, 3, 3, 7, 9]
+    assert piece_places(said, [2, 3, 5], 12) == [3, 4, 9]  # one piece a token: the second waits
+    assert piece_places(said, [2, 5, 5], 10) == [3, 8, 9]  # a full stop has no letter; room is left
+    assert piece_places([0], [0, 0, 1], 3) == [0, 1, 2]  # an opening mark comes before any letter
+
+
+@pytest.mark.parametrize("heard", [True, False])
+def test_pieces_are_learnt_at_their_own_time(task, monkeypatch, heard):
+    encoded = torch.randn(1, 6, 32)
+    letters = torch.full((1, 24, 28), -9.0)
+    letters[:, :, 0] = -0.1
+    for slot, letter in ((2, 1), (19, 2)):  # "a" in token 0, "b" in token 4
+        letters[0, slot, letter] = 0.0
+    batch = {"pieces": [torch.tensor([30, 31])], "ends": [[1, 2]], "lengths": torch.tensor([48]),
+             "letters": [torch.tensor([1, 2])]}
+
+    def pieces(encoded, rivals):
+        scores = torch.full((1, 6, len(rivals)), -5.0)
+        scores[..., 0] = 0.0
+        for token, piece in ((0, 30), (4 if heard else 3, 31)):
+            scores[0, token, 0] = -5.0
+            scores[0, token, (rivals == piece).nonzero().item()] = 0.0
+        return scores
+    monkeypatch.setattr(task, "pieces", pieces)
+    assert (float(task.piece_loss(encoded, letters, batch)) == 0) == heard
+
+
+def test_both_heads_and_the_ears_learn(task, monkeypatch):
+    monkeypatch.setattr("training.objectives.audio.HEARD_AT", 1000.0)  # pieces count at once
     batch = {
         "mel": torch.randn(2, 128, 160),
         "lengths": torch.tensor([160, 90]),
         "letters": [torch.tensor([1, 2, 3]), torch.tensor([4])],
         "pieces": [torch.tensor([30, 31]), torch.tensor([40])],
+        "ends": [[2, 3], [1]],
     }
     loss = task(batch)
     loss.total.backward()

@@ -1,11 +1,15 @@
-"""Objective of the audio stage: CTC, so that the ears learn what was said, in the Thinker's words.
+"""Objective of the audio stage: hear letters, and say them in the Thinker's words.
 
-Two heads listen to the same tokens. The first spells letters: a token every 80 ms is slower than
-people speak letters (about 14 a second), so each is given four CTC slots. It is thrown away.
+Two heads listen to the same tokens. The first spells letters by CTC: a token every 80 ms is slower
+than people speak letters (about 14 a second), so each is given four CTC slots. It is thrown away.
 The second is the projector into the Thinker, scored against the Thinker's own (fixed) embeddings:
-a token is to look like the embedding of the piece of text that ends there, or like a blank. So when
-the two parts meet in the omni stage, sound already reads like spaced-out text; from answers alone
-that had not emerged (docs/lab-notebook.md).
+the token in which the last letter of a piece of text is heard is to look like the piece, the others
+like a blank. So when the two parts meet in the omni stage, sound already reads like spaced-out text;
+from answers alone that had not emerged (docs/lab-notebook.md).
+
+When a letter is heard is read off the first head's best alignment. CTC alone for the pieces had put
+a whole sentence into the first third of its clip, one piece a token: nothing in CTC ties a label to
+its time, and an encoder that sees the whole clip need not keep it.
 
 Paper: Connectionist temporal classification, Graves et al. 2006.
 """
@@ -18,6 +22,7 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
+from torchaudio.functional import forced_align
 
 from data.hearing import build_hearing
 from data.recorded import build_real_hearing
@@ -36,6 +41,7 @@ SLOTS = 4  # CTC slots of letters a token
 RIVALS = 1024  # pieces that a batch is scored against: its own, and others by lot (time)
 OWN_LOGIT = 10.0  # logit of a piece for its own embedding, on average
 HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be heard, fully one below
+BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
 DEV_CLIPS = 96
 
 
@@ -54,12 +60,30 @@ def ctc_labels(path: list[int]) -> list[int]:
     return [b for a, b in zip([0, *path], path, strict=False) if b and a != b]
 
 
+def piece_ends(tokenizer: Tokenizer, pieces: list[int]) -> list[int]:
+    """How many spoken letters have been said at the end of each piece."""
+    return [len(spoken_letters(tokenizer.decode(pieces[: k + 1]))) for k in range(len(pieces))]
+
+
+def piece_places(said: list[int], ends: list[int], tokens: int) -> list[int]:
+    """The token that each piece belongs to: where its last letter is heard, one piece a token.
+
+    `said` holds the token of each letter, `ends` each piece's letters so far.
+    """
+    places: list[int] = []
+    for k, end in enumerate(ends):
+        last = tokens - (len(ends) - k)  # leaves room for those to come
+        after = places[-1] + 1 if places else 0
+        places.append(min(last, max(after, said[max(0, end - 1)])))
+    return places
+
+
 class AudioTask(nn.Module):
-    """The ears with a letter head, the projector into the Thinker, and a CTC loss for each.
+    """The ears with a letter head, the projector into the Thinker, and a loss for each.
 
     Args:
         words: the Thinker's embeddings (V, hidden), which stay as they are. Id 0, which no text
-            holds, is CTC's blank.
+            holds, is the blank.
     """
 
     def __init__(self, config: AudioConfig, words: Tensor):
@@ -92,12 +116,30 @@ class AudioTask(nn.Module):
         places = [torch.searchsorted(own, row) for row in pieces]
         return torch.cat([own, others.to(own.device)]), places
 
+    def piece_loss(self, encoded: Tensor, letters: Tensor, batch: dict) -> Tensor:
+        """Summed cross-entropy of the tokens' pieces. (B, n, D), (B, SLOTS * n, labels) -> ()"""
+        rivals, labels = self.draw_rivals(batch["pieces"])
+        wanted = torch.zeros(encoded.shape[:2], dtype=torch.long)  # (B, n): blanks
+        for row, tokens in enumerate(audio_tokens(batch["lengths"]).tolist()):
+            spelling = batch["letters"][row]  # (letters,)
+            heard = letters[row : row + 1, : SLOTS * tokens].detach().float().cpu()
+            path = forced_align(heard, spelling[None].cpu())[0][0]  # (SLOTS * n,)
+            fresh = (path > 0) & (path != F.pad(path, (1, 0))[:-1])  # where a letter begins
+            said = (fresh.nonzero().flatten() // SLOTS).tolist()
+            places = piece_places(said, batch["ends"][row], tokens)
+            wanted[row, places] = labels[row].cpu()
+            wanted[row, tokens:] = -100
+        wanted = wanted.flatten().to(encoded.device)  # (B * n,)
+        scores = self.pieces(encoded, rivals).flatten(0, 1)  # (B * n, rivals)
+        loss = F.nll_loss(scores, wanted, reduction="none")  # 0 beyond a clip's end
+        return (loss * torch.where(wanted == 0, BLANK_WEIGHT, 1.0)).sum()
+
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         encoded = self.audio(batch["mel"], batch["lengths"])  # (B, n, D)
         tokens = audio_tokens(batch["lengths"])  # (B,)
-        letters = ctc_loss(self.letters(encoded), tokens * SLOTS, batch["letters"])
-        rivals, places = self.draw_rivals(batch["pieces"])
-        pieces = ctc_loss(self.pieces(encoded, rivals), tokens, places)
+        spelt = self.letters(encoded)  # (B, SLOTS * n, labels)
+        letters = ctc_loss(spelt, tokens * SLOTS, batch["letters"])
+        pieces = self.piece_loss(encoded, spelt, batch)
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
         logs = {"letters": letters.detach(), "pieces": pieces.detach()}
         heard = (HEARD_AT - letters.detach() / weight).clamp(0.0, 1.0)
@@ -146,12 +188,13 @@ class AudioObjective:
     def collate(self, records: list[dict]) -> dict[str, Tensor | list[Tensor]]:
         mel, lengths = padded_mels([r["mel"] for r in records])
         letters = [[LETTERS.index(c) + 1 for c in spoken_letters(r["text"])] for r in records]
-        pieces = [self.tokenizer.encode(r["text"]) for r in records]
+        pieces = [self.tokenizer.encode(r["text"]) for r in records]  # B rows
         return {
             "mel": mel,  # (B, 128, T)
             "lengths": lengths,  # (B,)
             "letters": [torch.tensor(row) for row in letters],  # B rows of labels
             "pieces": [torch.tensor(row) for row in pieces],
+            "ends": [piece_ends(self.tokenizer, row) for row in pieces],
         }
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:

@@ -1,0 +1,62 @@
+"""The omni stage: packing lessons; the vision stage: what image tokens should read as."""
+
+import numpy as np
+import pytest
+import torch
+
+from data.render import PLANES, render_with_cells
+from data.scene import Background, Scene, Thing
+from models.tokenizer import Tokenizer
+from training.objectives.omni import pack, replies, replies_right
+from training.reading import WordReader, places
+
+SCENE = Scene(
+    "several",
+    Background("flat", "blue", (40, 92, 220), (40, 92, 220)),
+    [
+        Thing("shape", "circle", "red", "large", 60.0, 60.0, 100.0, rgb=(222, 38, 38)),
+        Thing("shape", "square", "green", "small", 180.0, 190.0, 44.0, rgb=(45, 165, 70)),
+    ],
+)
+
+
+def test_packing_fills_rows_and_loses_nothing():
+    lengths = [3, 9, 4, 6, 2, 10]
+    rows = pack(lengths, 10)
+    assert sorted(item for row in rows for item in row) == list(range(6))
+    assert all(sum(lengths[i] for i in row) <= 10 for row in rows)
+    assert len(rows) == 4  # 34 tokens
+
+
+def test_replies_of_a_packed_row_are_counted_apart():
+    targets = torch.tensor([-100, 5, 6, -100, 7, -100, -100, 8, 9])
+    hits = torch.tensor([False, True, True, False, False, False, False, True, True])
+    assert replies(targets) == 3 and replies_right(hits, targets) == 2
+
+
+def test_places_are_those_of_the_cells_things():
+    _, cells = render_with_cells(SCENE)
+    where = places(SCENE, cells).reshape(7, 7, 3)
+    assert where[1, 1] == pytest.approx([60 / 112 - 1, 60 / 112 - 1, 26 / 34], abs=0.01)
+    assert where[5, 5] == pytest.approx([180 / 112 - 1, 190 / 112 - 1, -30 / 34], abs=0.01)
+    assert (where[0, 6] == 0).all()
+
+
+def test_reading_rewards_the_right_words_and_places():
+    """The control: a picture's own words must score better than those of its mirror image."""
+    _, cells = render_with_cells(SCENE)
+    tokenizer = Tokenizer("checkpoints/omni_sft_tiny/tokenizer.model")
+    torch.manual_seed(0)
+    reader = WordReader(8, torch.randn(tokenizer.vocab_size, 64), tokenizer)
+    flat = torch.from_numpy(cells.astype(np.int64)).flatten(1)[None]  # (1, planes, 49)
+    where = torch.from_numpy(places(SCENE, cells))[None]
+    read = reader.one * (flat[0, PLANES.index("centre")] > 0)[:, None]
+    read = read + where[0] @ torch.linalg.pinv(reader.axes).T
+    read = read + reader.object[flat[0, 0]]
+    read = read + reader.color[torch.where(flat[0, 0] > 0, flat[0, 1], 5)]
+    mirrored = read.view(7, 7, -1).flip(1).flatten(0, 1)
+    losses = []
+    for words in (read, mirrored):
+        reader.projector = torch.nn.Identity()
+        losses.append(float(reader(words[None], flat, torch.tensor([4]), where)[0]))
+    assert losses[0] < 0.5 * losses[1]
