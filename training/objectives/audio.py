@@ -41,6 +41,7 @@ SLOTS = 4  # CTC slots of letters a token
 RIVALS = 1024  # pieces that a batch is scored against: its own, and others by lot (time)
 OWN_LOGIT = 10.0  # logit of a piece for its own embedding, on average
 HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be heard, fully one below
+PIECE_WEIGHT = 0.3  # of the pieces' loss, beside 1 of the letters': its gradient is the larger
 BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
 DEV_CLIPS = 96
 
@@ -91,6 +92,8 @@ class AudioTask(nn.Module):
         self.audio = AudioEncoder(config)
         self.head = nn.Linear(config.hidden_size, SLOTS * (len(LETTERS) + 1))
         self.projector = Projector(ProjectorConfig(config.hidden_size, words.shape[1]))
+        lengths = words.norm(dim=1, keepdim=True)  # (V, 1)
+        words = torch.cat([words[:1] / lengths[:1] * lengths.mean(), words[1:]])  # a usual blank
         self.register_buffer("words", words, persistent=False)
         self.scale = OWN_LOGIT / float(words.square().sum(1).mean())
 
@@ -143,7 +146,7 @@ class AudioTask(nn.Module):
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
         logs = {"letters": letters.detach(), "pieces": pieces.detach()}
         heard = (HEARD_AT - letters.detach() / weight).clamp(0.0, 1.0)
-        return Loss(letters + heard * pieces, weight, logs)
+        return Loss(letters + PIECE_WEIGHT * heard * pieces, weight, logs)
 
 
 def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor:
