@@ -23,7 +23,7 @@ from data.scene import LARGE, SIZE, SMALL, Scene
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer
 
-INNER = 512  # channels inside the projector: as wide as the words are many
+INNER = 480  # channels inside the projector: as many as the shipped weights have room for
 OWN_LOGIT = 10.0  # logit of a word for its own embedding, on average
 AXES = (("left", "right"), ("top", "bottom"), ("small", "large"))
 AXIS_WEIGHT = 20.0  # of a squared error in half picture widths, beside nats
