@@ -31,7 +31,7 @@ DATA = "{{trace}}"  # its place in the template
 TOP = 8  # likeliest tokens shown for each one chosen
 ATTENTION_BYTES = 1_000_000  # more layers than fit are thinned out: the page must stay light
 COLUMNS = 400  # of a drawn wave
-MEL_RANGE = (-11.5, 1.5)  # ln: black and white of a mel picture
+MEL_RANGE = (10, 99.8)  # percentiles: black and white of a mel picture
 INK = np.array([[10, 14, 30], [38, 62, 110], [92, 140, 178], [190, 220, 225], [255, 255, 255]])
 
 
@@ -167,8 +167,9 @@ def inked(values: np.ndarray) -> np.ndarray:
 
 def mel_uri(mel: Tensor) -> str:
     """A log-mel (128, T) as a picture, low tones at the bottom."""
-    low, high = MEL_RANGE
-    return picture_uri(inked((mel.flip(0).float().cpu().numpy() - low) / (high - low)))
+    values = mel.flip(0).float().cpu().numpy()  # (128, T)
+    low, high = np.percentile(values, MEL_RANGE)
+    return picture_uri(inked((values - low) / max(high - low, 1.0)))
 
 
 # ---- stages
@@ -273,9 +274,7 @@ def sentence_data(sentence: Spoken) -> dict:
     wave = sentence.wave.float().numpy()  # (samples,)
     parts = np.array_split(wave, min(COLUMNS, len(wave)))
     file = io.BytesIO()
-    with soundfile.SoundFile(
-        file, "w", SAMPLE_RATE, 1, "VORBIS", format="OGG"
-    ) as out:
+    with soundfile.SoundFile(file, "w", SAMPLE_RATE, 1, "VORBIS", format="OGG") as out:
         for second in np.array_split(wave, -(-len(wave) // SAMPLE_RATE)):
             out.write(second)  # libsndfile overflows its stack on long pieces
     return {
