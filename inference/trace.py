@@ -1,7 +1,7 @@
 """Looking inside one answer: shapes, attention and probabilities, as plain tensors.
 
 The answer is made as always; afterwards question and answer run through the model once more, in
-one pass with hooks. So watching cannot change what is said, however it was decoded. What becomes
+one pass that is watched. So watching cannot change what is said, however it was decoded. What becomes
 of a `Trace` on paper is inference.tracepage's business.
 """
 
@@ -12,7 +12,9 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import torch
-from torch import Tensor, nn
+from torch import Tensor
+from torch.nn import functional as F
+from torch.overrides import TorchFunctionMode
 
 from inference.generation import embed, new_cache, thinker_of
 from inference.prompt import Prompt
@@ -27,6 +29,7 @@ from models.omni import OmniModel
 from models.phones import PHONES
 from models.tokenizer import IMAGE_TOKENS
 
+SOFTMAX = {F.softmax, torch.softmax, Tensor.softmax}  # all the ways to call it
 Shapes = dict[str, tuple[int, ...]]
 
 
@@ -84,26 +87,32 @@ def replay(model, sequence: Prompt, rows: slice, config) -> tuple[Tensor, Tensor
     """
     thinker = thinker_of(model)
     cache = new_cache(model, 1, len(sequence), config)
-    with watch_shapes(model) as shapes, watch_attention(thinker.model.layers, rows) as attention:
-        hidden = thinker.hidden(embed(model, [sequence]), cache=cache)  # (1, S, D)
-        logits = thinker.logits(hidden[0, rows])  # (R, V)
+    with watch_shapes(model) as shapes:
+        x = embed(model, [sequence])  # (1, S, D)
+        with SoftmaxWatch(rows) as attention:
+            hidden = thinker.hidden(x, cache=cache)  # (1, S, D)
+    logits = thinker.logits(hidden[0, rows])  # (R, V)
     shapes["logits"] = tuple(logits[:1].shape)
-    return torch.stack(attention, 1).cpu(), logits.float().softmax(-1).cpu(), shapes
+    return torch.stack(attention.seen, 1).cpu(), logits.float().softmax(-1).cpu(), shapes
 
 
-@contextmanager
-def watch_attention(layers: nn.ModuleList, rows: slice) -> Iterator[list[Tensor]]:
-    """Collect of each block's attention the mean over heads of some rows, (R, S), in order."""
-    seen: list[Tensor] = []
+class SoftmaxWatch(TorchFunctionMode):
+    """Collects what softmax gives while active: in the Thinker, the attention of each block in order.
 
-    def keep(_, __, weights: Tensor) -> None:  # (1, Hkv, group * S, S): the cache was empty
-        heads = weights[0].unflatten(1, (-1, weights.shape[-1])).flatten(0, 1)  # (H, S, S)
-        seen.append(heads[:, rows].mean(0))
+    The networks know nothing of it, and no line of attention is written twice.
+    """
 
-    with ExitStack() as hooks:
-        for layer in layers:
-            hooks.callback(layer.self_attn.softmax.register_forward_hook(keep).remove)
-        yield seen
+    def __init__(self, rows: slice):
+        super().__init__()
+        self.rows = rows
+        self.seen: list[Tensor] = []  # of each block (R, S), the mean over heads
+
+    def __torch_function__(self, function, types, args=(), kwargs=None):
+        out = function(*args, **(kwargs or {}))
+        if function in SOFTMAX:  # (1, Hkv, group * S, S): as many queries as keys, nothing cached
+            heads = out.reshape(-1, out.shape[-1], out.shape[-1])  # (H, S, S)
+            self.seen.append(heads[:, self.rows].mean(0))
+        return out
 
 
 @contextmanager

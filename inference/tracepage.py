@@ -220,7 +220,7 @@ def ear_stages(model: OmniModel, seen: Trace) -> list[dict]:
         stage("2 convolutions", shapes["audio.convs.1"], "a quarter of the frames"),
     ]
     if fast:
-        found.append(stage(f"{fast} fast blocks", shapes[f"audio.layers.{fast - 1}"], "letters"))
+        found.append(stage(f"{fast} blocks at 25 Hz", shapes[f"audio.layers.{fast - 1}"], "letters"))
     return [
         *found,
         stage("convolution", shapes["audio.convs.2"], "half of the frames"),

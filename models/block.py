@@ -90,7 +90,6 @@ class Attention(nn.Module):
         self.o_proj = nn.Linear(query_width, config.hidden_size, bias=False)
         self.q_norm = RMSNorm(config.head_dim, config.norm_eps)
         self.k_norm = RMSNorm(config.head_dim, config.norm_eps)
-        self.softmax = nn.Softmax(dim=-1)  # a module, so that a hook can see the weights it gives
 
     def forward(
         self, x: Tensor, rope: Rope, mask: Tensor | None, cache: KVCache | None, layer: int
@@ -111,7 +110,7 @@ class Attention(nn.Module):
             scores = scores.view(B, self.num_kv_heads, group, T, S)
             scores = scores.masked_fill(~mask[:, :, None], torch.finfo(scores.dtype).min)
             scores = scores.view(B, self.num_kv_heads, group * T, S)
-        weights = self.softmax(scores.float()).to(q.dtype)
+        weights = F.softmax(scores.float(), dim=-1).to(q.dtype)
         out = (weights @ v.to(q.dtype)).view(B, self.num_heads, T, self.head_dim)
         return self.o_proj(out.transpose(1, 2).reshape(B, T, -1))  # (B, T, hidden)
 

@@ -1,8 +1,10 @@
 """Looking inside an answer: what is seen is true, nothing is changed by it, and the page holds it."""
 
 import base64
+import copy
 import io
 import json
+import re
 import shutil
 import subprocess
 from html.parser import HTMLParser
@@ -14,11 +16,14 @@ import torch
 from PIL import Image
 
 import infer_chat
+from inference import Omni
 from inference.repl import Repl
 from inference.trace import trace, trace_speech
-from inference.tracepage import kept_layers, write_page
+from inference.tracepage import kept_layers, page_data, write_page
+from models.audio import AudioConfig, AudioEncoder
 from models.block import causal_mask, rope_table, rotate
 from models.errors import UserError
+from models.projector import Projector, ProjectorConfig
 from models.tokenizer import IMAGE_TOKENS
 from tests.inference.conftest import picture, tone
 
@@ -75,8 +80,7 @@ def test_a_traced_run_says_the_same(omni, request_, settings):
     assert torch.equal(trace(session).attention, first.attention)
     twin, _ = ask(omni, settings=settings, **request_)
     assert session.ask("And now?") == twin.ask("And now?")  # the cache was left alone
-    layers = omni.model.thinker.model.layers
-    assert not any(layer.self_attn.softmax._forward_hooks for layer in layers)
+    assert not any(module._forward_hooks for module in omni.model.modules())
 
 
 @pytest.mark.parametrize(("request_", "settings"), REQUESTS)
@@ -138,8 +142,6 @@ def test_another_picture_changes_the_heat(omni, red):
 
 
 def test_the_shipped_model_looks_elsewhere_in_a_blank_picture(shipped_dir):
-    from inference import Omni
-
     omni = Omni.from_pretrained(shipped_dir)
     own = heat(omni, ROOT / "examples" / "sample_image.png").mean(0)
     blank = heat(omni, Image.new("RGB", (224, 224), "gray")).mean(0)
@@ -153,13 +155,25 @@ def test_nothing_to_look_into_is_refused(omni):
 
 
 def test_text_alone_and_a_second_turn(nano_text_dir):
-    from inference import Omni
-
     session, _ = ask(Omni.from_pretrained(nano_text_dir), text="one")
     session.ask("two")
     seen = trace(session)
     assert {span.kind for span in seen.spans} == {"words", "answer"}
     assert seen.start > len(session.turns[0].prompt) + len(session.turns[0].reply)
+
+
+def test_ears_with_fast_layers_show_them(omni):
+    """Another build of the ears and a wider projector: nothing here knows sizes by heart."""
+    config = {"hidden_size": 64, "num_layers": 2, "num_heads": 2, "num_kv_heads": 1, "head_dim": 32}
+    model = copy.copy(omni.model)
+    model._modules = dict(omni.model._modules)
+    model.audio = AudioEncoder(AudioConfig(**config, fast_layers=1, kernel=3)).eval()
+    model.audio_projector = Projector(ProjectorConfig(64, 64, 96)).eval()
+    session, _ = ask(Omni(model, omni.tokenizer, omni.folder), audio=SOUND)
+    lanes = page_data(session, trace(session), [])["lanes"]
+    titles = [stage["title"] for stage in lanes[0]["stages"]]
+    assert "1 blocks at 25 Hz" in titles
+    assert lanes[0]["stages"][titles.index("1 blocks at 25 Hz")]["shape"] == [1, 14, 64]
 
 
 def test_speech_is_what_was_spoken(omni):
@@ -216,18 +230,46 @@ def test_the_page_contains_every_piece(page):
     assert data["lanes"][3]["stages"][0]["shape"] == [1, seen.start, 64]
 
 
+CLICKS = """<script>
+for (const place of ["#glance", ".rows", "#layers", "#words"])
+  document.querySelector(place).lastElementChild.click();
+for (const name of ["exact", "contrast"]) document.getElementById(name).click();
+const pixels = canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
+document.body.dataset.painted = [...document.querySelectorAll("canvas")]
+  .filter(canvas => new Set(pixels(canvas)).size > 4).length;
+document.body.dataset.canvases = document.querySelectorAll("canvas").length;
+document.body.dataset.pressed = document.querySelectorAll("[aria-pressed=true]").length;
+</script>"""
+
+
 @pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium")
-def test_the_page_draws_itself_in_a_browser(page, tmp_path):
+def test_the_page_draws_itself_in_a_browser(shipped_dir, tmp_path):
+    """Of the shipped model: it opens with no error, draws the maps, and follows clicks."""
+    examples = ROOT / "examples"
+    session, _ = ask(
+        Omni.from_pretrained(shipped_dir),
+        image=examples / "sample_image.png",
+        audio=examples / "question.wav",
+        max_new_tokens=20,
+    )
+    page, clicked = tmp_path / "page.html", tmp_path / "clicked.html"
+    write_page(page, session, {})
+    clicked.write_text(page.read_text("utf-8").replace("</body>", CLICKS + "</body>"), "utf-8")
     flags = ["--headless", "--no-sandbox", "--disable-gpu", "--virtual-time-budget=5000"]
     done = subprocess.run(
         [CHROMIUM, *flags, "--enable-logging=stderr", f"--user-data-dir={tmp_path / 'profile'}",
-         "--dump-dom", page[0].as_uri()],
+         "--dump-dom", clicked.as_uri()],
         capture_output=True, text=True, timeout=240, check=True,
     )  # fmt: skip
     assert 'data-ready="yes"' in done.stdout
     assert "data-error" not in done.stdout.split("<body")[0]
     assert "CONSOLE" not in done.stderr
-    for piece in ("<canvas", "This picture got", "This sound got", "layer 2", "✓", "(1, 3, 224, 224)"):
+    words = len(Page(page).trace["words"])
+    assert f'data-canvases="{2 + 2 * words}"' in done.stdout  # picture, sound, each for each word
+    painted = int(re.search(r'data-painted="(\d+)"', done.stdout)[1])
+    assert painted > words  # some words look at nothing more than the others do
+    assert 'data-pressed="4"' in done.stdout
+    for piece in ("This picture got", "This sound got", "layer 2", "✓", "(1, 3, 224, 224)"):
         assert piece in done.stdout
 
 
