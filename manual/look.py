@@ -47,8 +47,10 @@ WRONG = """
       wrong.push(`<${e.localName}> sticks out: ${e.textContent.trim().slice(0, 40)}`);
   for (const image of document.images)
     await image.decode().catch(() => wrong.push(`broken picture ${image.src}`));
-  for (const sound of document.querySelectorAll('audio'))
+  for (const sound of document.querySelectorAll('audio')) {
     if (!(await fetch(sound.src, {method: 'HEAD'})).ok) wrong.push(`no sound ${sound.src}`);
+    if (sound.controls && seen(sound).width < 200) wrong.push(`a player of ${seen(sound).width} px`);
+  }
   for (const drawn of document.querySelectorAll('.md-content math, .diagram svg'))
     if (!drawn.closest('details:not([open])') && seen(drawn).width < 4)
       wrong.push(`<${drawn.localName}> shows nothing`);
@@ -58,6 +60,7 @@ WRONG = """
   return wrong;
 })()
 """
+SETTLED = "new Promise(done => setTimeout(() => requestAnimationFrame(done), 500))"  # after a new size
 COUNTS = """[document.querySelectorAll('.md-content math').length,
   document.querySelectorAll('.diagram svg').length, document.images.length,
   document.querySelectorAll('audio').length]"""
@@ -108,10 +111,12 @@ def look_at(page: Browser, address: str, name: str, shots: Path | None) -> tuple
     counts = page.evaluate(COUNTS)
     for width, height in SCREENS.items():
         page.resize(width, height)
+        page.evaluate(SETTLED)
         wrong += [f"{width} px: {what}" for what in page.evaluate(WRONG)]
         if shots:
             tall = page.evaluate("document.documentElement.scrollHeight")
             page.resize(width, min(TALL, max(height, tall)))
+            page.evaluate(SETTLED)
             page.screenshot(shots / f"{name.replace('/', '-')}-{width}.png")
     return wrong + complaints(page.events, address), counts
 
