@@ -37,9 +37,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("infer_chat.py", description=ABOUT, allow_abbrev=False)
     ask = parser.add_argument_group("input")
     ask.add_argument("--text", "--prompt", action="append", help="what to ask")
-    ask.add_argument("--image", action="append", default=[], metavar="PATH", help="repeatable")
-    ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="repeatable")
-    ask.add_argument("--video", action="append", default=[], metavar="PATH", help="repeatable")
+    ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
+    ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
+    ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
     ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
     speak = parser.add_argument_group("speech")
@@ -51,7 +51,9 @@ def build_parser() -> argparse.ArgumentParser:
     speak.add_argument("--speed", type=float, help="1 = normal, 2 = twice as fast")
     speak.add_argument("--vocoder", help="neural (default) or griffinlim")
     write = parser.add_argument_group("generation")
-    write.add_argument("--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens)
+    write.add_argument(
+        "--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens, help="an answer's length"
+    )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
