@@ -1,6 +1,7 @@
 """Speed and memory on this machine, side by side: every figure as a median and as a ratio.
 
     python benchmark.py cache decode uncached speculative --out build/benchmark.json
+    python benchmark.py cache --results docs/results.json     # and its table: evaluate.py tables
 
 Contestants take turns, so that a busy moment of the machine meets all of them. Quality belongs to
 evaluate.py, except what a cache kind costs in bits per byte, which means nothing without its bytes.
@@ -18,6 +19,8 @@ from time import perf_counter
 import torch
 
 from data.conversation import sample_conversation
+from evaluation.results import Figure, save_section
+from evaluation.setting import weights_hash
 from inference.config import GenerateConfig
 from inference.generation import Generator, generate_batch, prefill, thinker_of
 from inference.omni import Omni
@@ -191,6 +194,23 @@ def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
     return table
 
 
+def save_caches(path: Path, omni: Omni, table: dict[str, dict]) -> None:
+    """What cache kinds cost, as section `caches` of a results file."""
+    units = {
+        "bytes_per_token_per_layer": "count",
+        "bits_per_byte": "bits/byte",
+        "loss_percent": "percent",
+        "ratio": "ratio",
+    }
+    figures = {
+        f"{kind}/{name}": Figure(row[name], None, None, HELD_OUT * WINDOW, 0, unit)
+        for kind, row in table.items()
+        for name, unit in units.items()
+    }
+    about = {"weights": {omni.folder.name: weights_hash(omni.folder)}}
+    save_section(path, "caches", about, figures)
+
+
 BENCHES = {
     "cache": bench_cache,
     "decode": bench_decode,
@@ -208,6 +228,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=64, help="decoded in each run")
     parser.add_argument("--out", type=Path, help="JSON; default: only print")
+    parser.add_argument("--results", type=Path, help="results.json to renew the cache kinds of")
     args = parser.parse_args(argv)
     try:
         if unknown := set(args.what) - set(BENCHES):
@@ -227,6 +248,8 @@ def main(argv: list[str] | None = None) -> int:
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         write_json(args.out, results)
+    if args.results and "cache" in results:
+        save_caches(args.results, omni, results["cache"])
     return 0
 
 
