@@ -97,7 +97,7 @@ def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
     """Bytes, loss and speed of each cache kind."""
     thinker = thinker_of(omni.model)
     limit = thinker.config.max_position_embeddings
-    prompt = Prompt(text_ids(omni, limit - tokens))
+    prompt = Prompt(text_ids(omni, limit - tokens))  # so that decoding is near a full context
     rows = held_out(omni)
 
     def decode(kind: str) -> Callable[[], int]:

@@ -49,25 +49,21 @@ def resolve(
     limit = thinker.config.max_position_embeddings
     context = min(limit, config.max_seq_len or limit)
     about = describe(thinker) | {"context": context}
+    found = {"cache_budget_mb": None, "cache_plan_path": None}
     if config.cache_kind == AUTO:
         key = plan_key(**about, budget=config.cache_budget_mb, gates=config.gates())
         plan = kept(
             config, key, memory, clock, lambda: plan_cache(config, thinker, tokenizer, context)
         )
-        config = replace(
-            config,
-            cache_kind=plan["cache_kind"],
-            cache_budget_mb=None,
-            cache_plan_path=config.cache_plan_path if config.decode_plan == AUTO else None,
-        )
+        found["cache_kind"] = plan["cache_kind"]
     if config.decode_plan == AUTO:
         table = config.decode_table or DEFAULT_TABLE
         key = plan_key(**about, table=table)
-        plan = kept(config, key, memory, clock, lambda: plan_chunks(table, thinker, tokenizer, context))
-        config = replace(
-            config, decode_plan="fixed", decode_table=plan["decode_table"], cache_plan_path=None
+        plan = kept(
+            config, key, memory, clock, lambda: plan_chunks(table, thinker, tokenizer, context)
         )
-    return config
+        found |= {"decode_plan": "fixed", "decode_table": plan["decode_table"]}
+    return replace(config, **found)
 
 
 def describe(thinker: Thinker) -> dict:
