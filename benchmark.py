@@ -76,6 +76,19 @@ def held_out(omni: Omni) -> torch.Tensor:
     return torch.tensor(rows)
 
 
+def decoder(omni: Omni, prompt: Prompt, config: GenerateConfig) -> Callable[[], int]:
+    """Decodes after a prompt that stays read, so that only new tokens are timed; counts them."""
+    generator = Generator(omni.model, config)
+    generator.generate(prompt)
+
+    def run() -> int:
+        generator.cache.truncate(len(prompt) - 1)
+        generator.ids = generator.ids[: len(prompt) - 1]
+        return len(generator.generate(Prompt(prompt.ids[-1:])))
+
+    return run
+
+
 @torch.inference_mode()
 def text_bits(omni: Omni, rows: torch.Tensor, kind: str, chunk: int = 32) -> float:
     """Bits per byte of texts (B, S + 1) that are read through a cache of this kind."""
@@ -99,13 +112,10 @@ def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
     limit = thinker.config.max_position_embeddings
     prompt = Prompt(text_ids(omni, limit - tokens))  # so that decoding is near a full context
     rows = held_out(omni)
-
-    def decode(kind: str) -> Callable[[], int]:
-        config = settings(omni, tokens, cache_kind=kind)
-        return lambda: len(Generator(omni.model, config).generate(prompt))
-
     kinds = [*map(str, KVCacheKind), "q8_0/nf4"]
-    table = interleaved({kind: decode(kind) for kind in kinds}, rounds)
+    configs = {kind: settings(omni, tokens, cache_kind=kind) for kind in kinds}
+    contestants = {kind: decoder(omni, prompt, config) for kind, config in configs.items()}
+    table = interleaved(contestants, rounds)
     for kind, row in table.items():
         layers = thinker.config.num_hidden_layers
         row["bytes_per_token_per_layer"] = thinker.config.cache_bytes(kind) // layers
@@ -163,14 +173,7 @@ def bench_uncached(omni: Omni, rounds: int, tokens: int) -> dict:
             grown.append(int(prefill(omni.model, [Prompt(grown)], cache).argmax()))
         return few
 
-    generator = Generator(omni.model, settings(omni, few))
-
-    def cached() -> int:  # the prompt stays read: only tokens are timed, as on the other side
-        generator.cache.truncate(len(prompt) - 1)
-        generator.ids = generator.ids[: len(prompt) - 1]
-        return len(generator.generate(Prompt(prompt.ids[-1:])))
-
-    generator.generate(prompt)
+    cached = decoder(omni, prompt, settings(omni, few))
     return interleaved({"uncached": again, "cached": cached}, rounds)
 
 
