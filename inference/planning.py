@@ -104,7 +104,6 @@ def plan_cache(
     config: GenerateConfig, thinker: Thinker, tokenizer: Tokenizer, context: int
 ) -> dict:
     """Measure and choose a cache kind."""
-    notice("cache_kind auto: measuring which cache to use")
     probe = CacheProbe(thinker, needle(tokenizer, min(context, PROBE_TOKENS)), context)
     kinds = cache_kinds(len(thinker.config.cache_widths))
     budget = None if config.cache_budget_mb is None else config.cache_budget_mb * 1e6

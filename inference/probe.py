@@ -14,6 +14,7 @@ from torch.nn import functional as F
 
 from inference.cachepolicy import Quality
 from inference.needle import Needle
+from inference.notice import notice
 from models.cache import KVCache
 from models.thinker import Thinker
 
@@ -37,7 +38,8 @@ class CacheProbe:
 
     def quality(self, kind: str) -> Quality:
         """Against fp32: the answer's loss, the whole prompt's perplexity, the mean divergence."""
-        if self._exact is None:
+        if self._exact is None:  # nothing is measured where nothing fits the budget
+            notice("cache_kind auto: measuring which cache to use")
             self._exact = self.log_probabilities("fp32")
         exact, coarse = self._exact, self.log_probabilities(kind)
         targets = torch.tensor(self.prompt.ids[1:], device=self.device)[:, None]  # (S - 1, 1)
