@@ -1,6 +1,7 @@
 """Speed and memory on this machine, side by side: every figure as a median and as a ratio.
 
     python benchmark.py cache decode uncached speculative --out build/benchmark.json
+    python benchmark.py cache --results docs/results.json     # and its table: evaluate.py tables
 
 Contestants take turns, so that a busy moment of the machine meets all of them. Quality belongs to
 evaluate.py, except what a cache kind costs in bits per byte, which means nothing without its bytes.
@@ -8,6 +9,7 @@ evaluate.py, except what a cache kind costs in bits per byte, which means nothin
 
 import argparse
 import math
+import random
 import statistics
 import sys
 from collections.abc import Callable
@@ -16,16 +18,21 @@ from time import perf_counter
 
 import torch
 
+from data.conversation import sample_conversation
+from evaluation.results import Figure, save_section
+from evaluation.setting import weights_hash
 from inference.config import GenerateConfig
 from inference.generation import Generator, generate_batch, prefill, thinker_of
 from inference.omni import Omni
 from inference.prompt import Prompt
-from models.cachekind import KVCacheKind, parse_cache_kind
+from models.cachekind import KVCacheKind
 from models.checkpoint import write_json
 from models.errors import UserError
 
 NO_END = -1  # an end token that never comes: every run has the same length
-TEXT = Path(__file__).parent / "docs" / "training.md"  # prose the model was not trained on
+TEXT = Path(__file__).parent / "docs" / "training.md"  # any text: only its length is used
+WINDOW = 256  # tokens the Thinker is trained on at once: further back it reads worse, cache or none
+HELD_OUT = 16  # windows of conversations whose wordings never occur in training
 
 
 def interleaved(contestants: dict[str, Callable[[], int]], rounds: int) -> dict[str, dict]:
@@ -51,42 +58,68 @@ def settings(omni: Omni, tokens: int, **more) -> GenerateConfig:
 
 
 def text_ids(omni: Omni, length: int) -> list[int]:
-    """The first tokens of a text, after bos."""
+    """The first tokens of a text, after bos, to time reading and writing."""
     return [omni.tokenizer.bos, *omni.tokenizer.encode(TEXT.read_text(encoding="utf-8"))][:length]
 
 
+def held_out(omni: Omni) -> torch.Tensor:
+    """Conversations of the test split, in the chat template. (HELD_OUT, WINDOW + 1)
+
+    A loss is only worth a percentage of a figure that the model is good at: a page of our own
+    documentation costs it five bits a byte whatever the cache.
+    """
+    rng, ids = random.Random("benchmark"), []
+    while len(ids) < HELD_OUT * WINDOW + 1:
+        messages = sample_conversation(rng, "test")["messages"]
+        ids += omni.tokenizer.encode_chat(messages, add_generation_prompt=False)
+    rows = [ids[i * WINDOW : (i + 1) * WINDOW + 1] for i in range(HELD_OUT)]
+    return torch.tensor(rows)
+
+
+def decoder(omni: Omni, prompt: Prompt, config: GenerateConfig) -> Callable[[], int]:
+    """Decodes after a prompt that stays read, so that only new tokens are timed; counts them."""
+    generator = Generator(omni.model, config)
+    generator.generate(prompt)
+
+    def run() -> int:
+        generator.cache.truncate(len(prompt) - 1)
+        generator.ids = generator.ids[: len(prompt) - 1]
+        return len(generator.generate(Prompt(prompt.ids[-1:])))
+
+    return run
+
+
 @torch.inference_mode()
-def text_bits(omni: Omni, ids: list[int], kind: str, chunk: int = 32) -> float:
-    """Bits per byte of a text that is read through a cache of this kind."""
+def text_bits(omni: Omni, rows: torch.Tensor, kind: str, chunk: int = 32) -> float:
+    """Bits per byte of texts (B, S + 1) that are read through a cache of this kind."""
     thinker = thinker_of(omni.model)
-    cache = thinker.new_cache(1, len(ids), kind)
+    cache = thinker.new_cache(rows.shape[0], rows.shape[1], kind)
     nats = 0.0
-    for start in range(0, len(ids) - 1, chunk):
-        part = torch.tensor([ids[start : start + chunk + 1]])  # (1, chunk + 1)
-        logits = thinker(input_ids=part[:, :-1], cache=cache)[0].float()
-        nats += float(torch.nn.functional.cross_entropy(logits, part[0, 1:], reduction="sum"))
-    return nats / math.log(2) / len(omni.tokenizer.decode(ids).encode())
+    for ids, targets in zip(rows[:, :-1].split(chunk, 1), rows[:, 1:].split(chunk, 1)):
+        logits = thinker(input_ids=ids, cache=cache).float()  # (B, chunk, V)
+        nats += float(
+            torch.nn.functional.cross_entropy(
+                logits.flatten(0, 1), targets.flatten(), reduction="sum"
+            )
+        )
+    size = sum(len(omni.tokenizer.decode(row).encode()) for row in rows[:, 1:].tolist())
+    return nats / math.log(2) / size
 
 
 def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
     """Bytes, loss and speed of each cache kind."""
     thinker = thinker_of(omni.model)
     limit = thinker.config.max_position_embeddings
-    ids = text_ids(omni, limit)
-    prompt = Prompt(ids[: limit - tokens])
-
-    def decode(kind: str) -> Callable[[], int]:
-        config = settings(omni, tokens, cache_kind=kind)
-        return lambda: len(Generator(omni.model, config).generate(prompt))
-
+    prompt = Prompt(text_ids(omni, limit - tokens))  # so that decoding is near a full context
+    rows = held_out(omni)
     kinds = [*map(str, KVCacheKind), "q8_0/nf4"]
-    table = interleaved({kind: decode(kind) for kind in kinds}, rounds)
+    configs = {kind: settings(omni, tokens, cache_kind=kind) for kind in kinds}
+    contestants = {kind: decoder(omni, prompt, config) for kind, config in configs.items()}
+    table = interleaved(contestants, rounds)
     for kind, row in table.items():
-        keys, values = parse_cache_kind(kind)
-        width, heads = thinker.config.head_dim, thinker.config.num_key_value_heads
-        each = keys.bytes_per_vector(width) + values.bytes_per_vector(width)
-        row["bytes_per_token_per_layer"] = each * heads
-        row["bits_per_byte"] = text_bits(omni, ids, kind)
+        layers = thinker.config.num_hidden_layers
+        row["bytes_per_token_per_layer"] = thinker.config.cache_bytes(kind) // layers
+        row["bits_per_byte"] = text_bits(omni, rows, kind)
         row["loss_percent"] = 100 * (row["bits_per_byte"] / table["fp32"]["bits_per_byte"] - 1)
     return table
 
@@ -140,14 +173,7 @@ def bench_uncached(omni: Omni, rounds: int, tokens: int) -> dict:
             grown.append(int(prefill(omni.model, [Prompt(grown)], cache).argmax()))
         return few
 
-    generator = Generator(omni.model, settings(omni, few))
-
-    def cached() -> int:  # the prompt stays read: only tokens are timed, as on the other side
-        generator.cache.truncate(len(prompt) - 1)
-        generator.ids = generator.ids[: len(prompt) - 1]
-        return len(generator.generate(Prompt(prompt.ids[-1:])))
-
-    generator.generate(prompt)
+    cached = decoder(omni, prompt, settings(omni, few))
     return interleaved({"uncached": again, "cached": cached}, rounds)
 
 
@@ -171,6 +197,23 @@ def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
     return table
 
 
+def save_caches(path: Path, omni: Omni, table: dict[str, dict]) -> None:
+    """What cache kinds cost, as section `caches` of a results file."""
+    units = {
+        "bytes_per_token_per_layer": "count",
+        "bits_per_byte": "bits/byte",
+        "loss_percent": "percent",
+        "ratio": "ratio",
+    }
+    figures = {
+        f"{kind}/{name}": Figure(row[name], None, None, HELD_OUT * WINDOW, 0, unit)
+        for kind, row in table.items()
+        for name, unit in units.items()
+    }
+    about = {"weights": {omni.folder.name: weights_hash(omni.folder)}}
+    save_section(path, "caches", about, figures)
+
+
 BENCHES = {
     "cache": bench_cache,
     "decode": bench_decode,
@@ -188,6 +231,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="the median counts")
     parser.add_argument("--tokens", type=int, default=64, help="decoded in each run")
     parser.add_argument("--out", type=Path, help="JSON; default: only print")
+    parser.add_argument("--results", type=Path, help="results.json to renew the cache kinds of")
     args = parser.parse_args(argv)
     try:
         if unknown := set(args.what) - set(BENCHES):
@@ -207,6 +251,8 @@ def main(argv: list[str] | None = None) -> int:
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         write_json(args.out, results)
+    if args.results and "cache" in results:
+        save_caches(args.results, omni, results["cache"])
     return 0
 
 

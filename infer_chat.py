@@ -29,6 +29,7 @@ STDOUT = "-"  # the --audio_out that pipes
 SETTINGS = (  # flags that are fields of GenerateConfig
     *("max_new_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty"),
     *("stop_strings", "seed", "prefill_chunk", "cache_kind"),
+    *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
 )
 
 
@@ -70,7 +71,17 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
     run.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
     run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
-    run.add_argument("--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, or KEYS/VALUES: q8_0/nf4")
+    run.add_argument(
+        "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"
+    )
+    run.add_argument("--cache_budget_mb", type=float, metavar="MB", help="the most auto may take")
+    run.add_argument(
+        "--cache_plan", dest="cache_plan_path", metavar="FILE", help="keeps what auto measured"
+    )
+    run.add_argument("--decode_plan", default="none", help="none (default), fixed or auto")
+    run.add_argument(
+        "--decode_table", metavar="CONTEXT:CHUNK:WINDOW,…", help="of the plan: 512:0:0,max:256:0"
+    )
     run.add_argument("--draft", metavar="lookup|FOLDER", help="decode speculatively: same answers")
     run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
     run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")

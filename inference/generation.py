@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
+from inference.decodeplan import query_chunk, windows
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import first_seen, make_generators, sample
@@ -37,7 +38,9 @@ def context_length(model, config: GenerateConfig) -> int:
 
 def new_cache(model, rows: int, length: int, config: GenerateConfig) -> KVCache:
     """An empty cache of the kind the config asks for."""
-    return thinker_of(model).new_cache(rows, length, config.cache_kind)
+    cache = thinker_of(model).new_cache(rows, length, config.cache_kind)
+    cache.windows = windows(config.plan())
+    return cache
 
 
 def embed(model, prompts: list[Prompt]) -> Tensor:
@@ -159,7 +162,8 @@ def generate_batch(
     cache = new_cache(model, len(prompts), length, config)
     watches = [StopWatch(config.stop_strings, tokenizer) for _ in prompts]
     rows = Rows([prompt.ids for prompt in prompts], rooms, watches, mask)
-    logits = prefill(model, padded, cache, mask, config.prefill_chunk)
+    chunk = config.prefill_chunk or query_chunk(config.plan(), longest)
+    logits = prefill(model, padded, cache, mask, chunk)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(model, logits, cache, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
@@ -218,8 +222,9 @@ class Generator:
         # the last token of a reply is chosen, not run: it goes in front of what is new
         new = Prompt(self.ids[self.cache.length :]) + prompt
         self.timing = Timing(prompt_tokens=len(new))
+        chunk = config.prefill_chunk or query_chunk(config.plan(), self.cache.length + len(new))
         with self.timing.measure("prefill"):
-            logits = prefill(self.model, [new], self.cache, chunk=config.prefill_chunk)
+            logits = prefill(self.model, [new], self.cache, chunk=chunk)
         self.ids += prompt.ids
         self.last_prefill = len(new)
         return logits

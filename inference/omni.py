@@ -18,6 +18,7 @@ from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
+from inference.planning import resolve
 from inference.prompt import Prompt
 from inference.stopping import cut, until
 from models.audio import audio_tokens
@@ -50,6 +51,7 @@ class Omni:
         self.tokenizer = tokenizer
         self.folder = folder
         self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
+        self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
 
     @classmethod
@@ -232,11 +234,12 @@ class Omni:
     # ---- building prompts
 
     def config(self, **settings) -> GenerateConfig:
-        """Settings completed with what this checkpoint's vocabulary needs."""
+        """Settings completed with what this checkpoint's vocabulary needs; `auto` is measured."""
         # A made-up placeholder would ask for a picture that is not there when read again.
         made_up = tuple(sorted(self.tokenizer.special - {self.tokenizer.eos}))
         fixed = {"eos_token_id": self.tokenizer.eos, "suppress_tokens": made_up}
-        return GenerateConfig(**fixed | settings)
+        config = GenerateConfig(**fixed | settings)
+        return resolve(config, thinker_of(self.model), self.tokenizer, self.plans)
 
     def room(self, config: GenerateConfig) -> int:
         """Tokens a prompt may have so that a reply of up to a quarter of the context still fits."""

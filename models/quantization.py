@@ -42,7 +42,7 @@ def quantise(x: Tensor, kind: KVCacheKind, block: int) -> tuple[Tensor, Tensor]:
     else:
         levels = scaled.new_tensor(NF4_LEVELS)
         middles = (levels[1:] + levels[:-1]) / 2  # (15,)
-        codes = pack(torch.bucketize(scaled, middles).to(torch.uint8).flatten(-2))
+        codes = pack(torch.bucketize(scaled.contiguous(), middles).to(torch.uint8).flatten(-2))
     return codes, scales[..., 0]
 
 
