@@ -184,7 +184,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"default: {' '.join(BENCHES)}")
     parser.add_argument("--ckpt_dir", help="default: the shipped omni checkpoint")
-    parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
     parser.add_argument("--rounds", type=int, default=5)
     parser.add_argument("--tokens", type=int, default=64, help="decoded in each run")
     parser.add_argument("--out", type=Path, help="JSON; default: only print")

@@ -24,6 +24,8 @@ class GenerateConfig:
     prefill_chunk: int | None = None  # tokens of a prompt run at once; None = all of them
     cache_kind: str | None = None  # see models.cachekind; None = the dtype of the weights
 
+    native: str = "auto"  # compiled decoding on a CPU: auto = where it serves, on = or fail, off
+
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
             raise UserError(f"max_new_tokens must be at least 1, not {self.max_new_tokens}")
@@ -50,5 +52,7 @@ class GenerateConfig:
         object.__setattr__(self, "stop_strings", tuple(self.stop_strings))
         if self.prefill_chunk is not None and self.prefill_chunk < 1:
             raise UserError(f"prefill_chunk must be at least 1, not {self.prefill_chunk}")
+        if self.native not in ("auto", "on", "off"):
+            raise UserError(f"native must be auto, on or off, not {self.native}")
         if self.cache_kind is not None:
             parse_cache_kind(self.cache_kind)

@@ -7,6 +7,7 @@ token. Chat (turns, dropping old ones) is inference.session's business, text is 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -19,6 +20,10 @@ from inference.stopping import StopWatch
 from inference.timing import Timing
 from models.cache import KVCache
 from models.errors import UserError
+from models.thinker import Thinker
+
+if TYPE_CHECKING:
+    from inference.native.step import NativeStep
 
 DEFAULT = GenerateConfig()  # greedy
 PAD_TOKEN_ID = 3  # masked out everywhere, so any id would do
@@ -77,6 +82,38 @@ def prefill(
     return thinker.logits(hidden[:, -1])
 
 
+def find_native(thinker: Thinker, cache: KVCache, config: GenerateConfig) -> "NativeStep | None":
+    """The compiled step where it serves; loaded (or compiled) for the first reply that needs it."""
+    if config.native == "off":
+        return None
+    from inference.native.step import native_step
+
+    return native_step(thinker, cache, config)
+
+
+def run_step(
+    thinker: Thinker,
+    native: "NativeStep | None",
+    tokens: Tensor,
+    mask: Tensor | None,
+    cache: KVCache,
+    timing: Timing,
+) -> Tensor:
+    """Run one token of each row (B,) into the cache -> logits of what follows (B, V)."""
+    with timing.measure("model"):
+        x = thinker.embed(tokens[:, None])  # (B, 1, D)
+        if native is None:
+            x = thinker.hidden(x, mask, cache)  # (B, 1, D)
+        else:
+            logits, seconds = native(x[:, 0], mask)  # (B, V)
+    if native is None:
+        with timing.measure("head"):
+            return thinker.logits(x[:, -1])  # (B, V)
+    timing.model -= seconds
+    timing.head += seconds
+    return logits
+
+
 @dataclass
 class Rows:
     """What the token loop knows of each row besides its logits."""
@@ -99,7 +136,7 @@ def decode(
     generators = make_generators(config.seed, count)
     seen = first_seen(rows.contexts, logits, config)
     done = [False] * count
-    tokens = None  # (B,), those of the latest step
+    tokens = native = None  # (B,), those of the latest step; the compiled step if there is one
     for step in range(config.max_new_tokens):
         for row, room in enumerate(rows.rooms):
             if step >= room and not done[row]:
@@ -110,10 +147,9 @@ def decode(
         if tokens is not None:
             if mask is not None:
                 mask = torch.cat([mask, mask.new_ones(count, 1)], dim=1)  # (B, S + 1)
-            with timing.measure("model"):
-                hidden = thinker.hidden(thinker.embed(tokens[:, None]), mask, cache)  # (B, 1, D)
-            with timing.measure("head"):
-                logits = thinker.logits(hidden[:, -1])  # (B, V)
+            if step == 1:  # not earlier: the first token waits for no compiler
+                native = find_native(thinker, cache, config)
+            logits = run_step(thinker, native, tokens, mask, cache, timing)
         with timing.measure("sampling"):
             tokens = sample(logits, config, generators, seen)  # (B,)
             chosen = tokens.tolist()

@@ -128,10 +128,14 @@ class KVCache:
 
         Returns all of them, (B, H, length + T, D). `advance` moves `length` once all layers wrote.
         """
-        end = self.length + k.shape[2]
+        self.require(k.shape[2])
+        return self.layers[layer].update(k, v, self.length)
+
+    def require(self, positions: int) -> None:
+        """Refuse to go on where there is no room for so many more."""
+        end = self.length + positions
         if end > self.max_len:
             raise UserError(f"KV cache is full: {end} positions wanted, capacity {self.max_len}")
-        return self.layers[layer].update(k, v, self.length)
 
     def advance(self, positions: int) -> None:
         """Count positions that every layer has stored."""
