@@ -71,24 +71,46 @@ void softmax(float* scores, int64_t n) {
     for (int64_t s = 0; s < n; s++) largest = std::max(largest, scores[s]);
 #pragma omp simd reduction(+ : sum)
     for (int64_t s = 0; s < n; s++) sum += scores[s] = exponential(scores[s] - largest);
-    for (int64_t s = 0; s < n; s++) scores[s] /= sum;
+    float inverse = 1.0f / sum;
+    for (int64_t s = 0; s < n; s++) scores[s] *= inverse;
 }
 
-// One query over the positions of the cache up to `last`; `mask` may be null.
+// scores (n,) = keys (n, D) @ query (D,), n a multiple of K; D of 16
+template <int K, typename Stored>
+void score(const float* query, const Stored* keys, int64_t n, int64_t D, float* scores) {
+    for (int64_t s = 0; s < n; s += K) {
+        Floats sums[K] = {};
+        for (int64_t d = 0; d < D; d += LANES)
+            for (int k = 0; k < K; k++)
+                sums[k] += load<Floats>(query + d) * load_wide(keys + (s + k) * D + d);
+        for (int k = 0; k < K; k++) scores[s + k] = total(sums[k]);
+    }
+}
+
+// out (16 * K,) = weights (n,) @ the same channels of values (n, D)
+template <int K, typename Stored>
+void mix(const float* weights, const Stored* values, int64_t n, int64_t D, float* out) {
+    Floats sums[K] = {};
+    for (int64_t s = 0; s < n; s++)
+        for (int k = 0; k < K; k++) sums[k] += weights[s] * load_wide(values + s * D + k * LANES);
+    std::memcpy(out, sums, sizeof sums);
+}
+
+// One query over n positions of the cache; `mask` (n,) may be null.
 template <typename Stored>
-void attend(const float* query, const Stored* keys, const Stored* values, int64_t last, int64_t D,
+void attend(float* query, const Stored* keys, const Stored* values, int64_t n, int64_t D,
             const bool* mask, float* scores, float* out) {
     float scale = 1.0f / std::sqrt(float(D));
-    for (int64_t s = 0; s <= last; s++) {
-        float dot = 0.0f;
-#pragma omp simd reduction(+ : dot)
-        for (int64_t d = 0; d < D; d++) dot += query[d] * float(keys[s * D + d]);
-        scores[s] = mask && !mask[s] ? -INFINITY : dot * scale;
-    }
-    softmax(scores, last + 1);
-    std::fill(out, out + D, 0.0f);
-    for (int64_t s = 0; s <= last; s++)
-        for (int64_t d = 0; d < D; d++) out[d] += scores[s] * float(values[s * D + d]);
+    for (int64_t d = 0; d < D; d++) query[d] *= scale;
+    int64_t whole = n / 4 * 4;
+    score<4>(query, keys, whole, D, scores);
+    score<1>(query, keys + whole * D, n - whole, D, scores + whole);
+    for (int64_t s = 0; mask && s < n; s++)
+        if (!mask[s]) scores[s] = -INFINITY;
+    softmax(scores, n);
+    int64_t d = 0;
+    for (; d + 4 * LANES <= D; d += 4 * LANES) mix<4>(scores, values + d, n, D, out + d);
+    for (; d < D; d += LANES) mix<1>(scores, values + d, n, D, out + d);
 }
 
 // ---- the step
@@ -150,7 +172,7 @@ void attend_group(Step& step, int64_t index, int64_t b, int64_t head, float* sco
         const float* query = &step.q[b * layer.q.rows + h * D];
         normalise_and_rotate(m, query, layer.q_norm, step.rope, b, vector);
         const bool* mask = step.mask ? step.mask + b * (last + 1) : nullptr;
-        attend(vector, keys, values, last, D, mask, scores, &step.attended[(b * m.heads + h) * D]);
+        attend(vector, keys, values, last + 1, D, mask, scores, &step.attended[(b * m.heads + h) * D]);
     }
 }
 

@@ -166,6 +166,8 @@ def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
     weight = thinker.model.embed_tokens.weight
     if weight.device.type != "cpu" or weight.dtype not in DENSE:
         return f"compiled decoding is for fp32, bf16 and int8 on a CPU, not {weight.dtype} there"
+    if thinker.config.head_dim % LANES:
+        return f"compiled decoding is for heads of a multiple of {LANES} channels"
     if type(thinker) is not Thinker:
         return f"compiled decoding does not know a {type(thinker).__name__}"
     dtypes = {store.numbers.dtype for x in cache.layers for store in (x.keys, x.values)}
