@@ -90,10 +90,12 @@ def library_folder(checkpoint: Path | None) -> Path:
 
 def usable(path: Path) -> bool:
     """Whether the file is there and this user compiled it."""
-    if not path.is_file():
-        return False
-    mine = (user_cache(), Path(os.environ.get("UOMNI_NATIVE_DIR") or user_cache()))
-    return path.parent in mine or mark(path).exists()
+    return path.is_file() and (ours(path.parent) or mark(path).exists())
+
+
+def ours(folder: Path) -> bool:
+    """Whether nobody but the user puts files there, unlike into a folder of weights."""
+    return folder in (user_cache(), Path(os.environ.get("UOMNI_NATIVE_DIR") or user_cache()))
 
 
 def mark(path: Path) -> Path:
@@ -120,10 +122,11 @@ def compile_to(path: Path) -> None:
         cpp_extension.load(
             "decode", [str(SOURCES[0])], list(FLAGS), build_directory=build, is_python_module=False
         )
-        if path.parent not in (user_cache(), Path(os.environ.get("UOMNI_NATIVE_DIR", ""))):
-            mark(Path(build) / "decode.so").parent.mkdir(parents=True, exist_ok=True)
-            mark(Path(build) / "decode.so").touch()
-        os.replace(Path(build) / "decode.so", path)
+        built = Path(build) / "decode.so"
+        if not ours(path.parent):
+            mark(built).parent.mkdir(parents=True, exist_ok=True)
+            mark(built).touch()
+        os.replace(built, path)
 
 
 @contextmanager
