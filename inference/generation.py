@@ -189,7 +189,10 @@ def generate_batch(
     pads = [longest - len(prompt) for prompt in prompts]
     padded = [Prompt([PAD_TOKEN_ID] * pad, []) + prompt for pad, prompt in zip(pads, prompts)]
     device = next(thinker_of(model).parameters()).device
-    mask = torch.arange(longest, device=device)[None] >= torch.tensor(pads, device=device)[:, None]
+    mask = None  # prompts of one length need none
+    if any(pads):
+        starts = torch.tensor(pads, device=device)[:, None]  # (B, 1)
+        mask = torch.arange(longest, device=device)[None] >= starts  # (B, S)
     rooms = [limit - len(prompt) for prompt in prompts]
     length = longest + min(config.max_new_tokens, max(rooms))
     cache = new_cache(model, len(prompts), length, config)
