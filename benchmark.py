@@ -11,8 +11,11 @@ import argparse
 import math
 import random
 import statistics
+import subprocess
 import sys
 from collections.abc import Callable
+from functools import cache
+from importlib.util import find_spec
 from pathlib import Path
 from time import perf_counter
 
@@ -22,8 +25,14 @@ from data.conversation import sample_conversation
 from evaluation.results import Figure, save_section
 from evaluation.setting import weights_hash
 from inference.config import GenerateConfig
-from inference.generation import Generator, generate_batch, prefill, thinker_of
-from inference.omni import Omni
+from inference.generation import (
+    PAD_TOKEN_ID,
+    Generator,
+    generate_batch,
+    prefill,
+    thinker_of,
+)
+from inference.omni import DTYPES, Omni
 from inference.prompt import Prompt
 from models.cachekind import KVCacheKind
 from models.checkpoint import write_json
@@ -125,40 +134,95 @@ def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
 
 
 def bench_decode(omni: Omni, rounds: int, tokens: int) -> dict:
-    """One row and eight, against `transformers` on the same weights; first contestant: theirs."""
+    """One row and eight: PyTorch and compiled, each dtype, against `transformers` on the same weights.
+
+    Ratios are to the first contestant of the same number of rows, `transformers` in fp32.
+    """
     prompt = Prompt(text_ids(omni, 32))
-    contestants = {}
-    if their := transformers_model(omni):
-        ids = torch.tensor([prompt.ids])
+    omnis = {dtype: Omni.from_pretrained(omni.folder, dtype=dtype) for dtype in DTYPES}
+    table = {}
+    for rows in (1, 8):
+        contestants = {}
+        for dtype in ("fp32", "bf16"):
+            if their := transformers_model(omnis[dtype]):
+                contestants[f"transformers {dtype}, {rows}"] = theirs(their, prompt, rows, tokens)
+        for native, dtypes in ("off", ("fp32", "bf16")), ("on", DTYPES):
+            for dtype in dtypes:
+                config = settings(omni, tokens, native=native)
+                name = f"{'compiled' if native == 'on' else 'eager'} {dtype}, {rows}"
+                contestants[name] = ours(omnis[dtype], prompt, rows, config)
+        table |= interleaved(contestants, rounds)
+    return table
 
-        def theirs() -> int:
-            out = their.generate(
-                ids, max_new_tokens=tokens, min_new_tokens=tokens, do_sample=False, pad_token_id=3
-            )
-            return out.shape[1] - ids.shape[1]
 
-        contestants["transformers"] = theirs
-    config = settings(omni, tokens)
-    contestants["ours"] = lambda: len(Generator(omni.model, config).generate(prompt))
-    contestants["ours, 8 rows"] = lambda: sum(
-        map(len, generate_batch(omni.model, [prompt] * 8, config))
-    )
-    return interleaved(contestants, rounds)
+def ours(omni: Omni, prompt: Prompt, rows: int, config: GenerateConfig) -> Callable[[], int]:
+    return lambda: sum(map(len, generate_batch(omni.model, [prompt] * rows, config)))
+
+
+def theirs(model, prompt: Prompt, rows: int, tokens: int) -> Callable[[], int]:
+    ids = torch.tensor([prompt.ids] * rows)  # (B, S)
+    asked = {"max_new_tokens": tokens, "min_new_tokens": tokens, "do_sample": False}
+    mask = torch.ones_like(ids)
+
+    def run() -> int:
+        out = model.generate(ids, attention_mask=mask, pad_token_id=PAD_TOKEN_ID, **asked)
+        return rows * (out.shape[1] - ids.shape[1])
+
+    return run
+
+
+@cache
+def transformers_missing() -> bool:
+    """Whether `transformers` is not installed; says so once."""
+    missing = find_spec("transformers") is None
+    if missing:
+        print("notice: transformers is not installed: ours is measured alone", file=sys.stderr)
+    return missing
 
 
 def transformers_model(omni: Omni):
     """The same Thinker in `transformers`, or None where that is not installed."""
-    try:
-        from transformers import Qwen3Config, Qwen3ForCausalLM
-    except ImportError:
-        print("notice: transformers is not installed: ours is measured alone", file=sys.stderr)
+    if transformers_missing():
         return None
+    from transformers import Qwen3Config, Qwen3ForCausalLM
+
     thinker = thinker_of(omni.model)
     values = thinker.config.to_hugging_face()
     values["dtype"] = str(next(thinker.parameters()).dtype).removeprefix("torch.")
     model = Qwen3ForCausalLM(Qwen3Config(**values)).to(next(thinker.parameters()).dtype)
     model.load_state_dict(thinker.state_dict(), strict=False)  # the tied head is theirs alone
     return model.eval()
+
+
+LOAD = """import torch, sys
+from pathlib import Path
+from safetensors.torch import load_file
+for path in Path(sys.argv[1]).glob("*.safetensors"):
+    load_file(path)
+print("ready")"""
+
+
+def bench_start(omni: Omni, rounds: int, tokens: int) -> dict:
+    """Seconds from nothing to the first character: importing torch and reading weights, and a chat."""
+    chat = [str(Path(__file__).parent / "infer_chat.py"), "--text", "hi", "--quiet", "--ckpt_dir"]
+    commands = {"torch + weights": ["-c", LOAD], "infer_chat.py": chat}
+    seconds: dict[str, list[float]] = {name: [] for name in commands}
+    for _ in range(rounds):
+        for name, arguments in commands.items():
+            seconds[name].append(first_output([*arguments, str(omni.folder)]))
+    medians = {name: statistics.median(values) for name, values in seconds.items()}
+    first = medians["torch + weights"]
+    return {name: {"seconds": value, "ratio": value / first} for name, value in medians.items()}
+
+
+def first_output(arguments: list[str]) -> float:
+    """Seconds until a Python with these arguments writes its first byte."""
+    start = perf_counter()
+    with subprocess.Popen([sys.executable, *arguments], stdout=subprocess.PIPE) as process:
+        process.stdout.read(1)
+        seconds = perf_counter() - start
+        process.communicate()
+    return seconds
 
 
 def bench_uncached(omni: Omni, rounds: int, tokens: int) -> dict:
@@ -169,8 +233,8 @@ def bench_uncached(omni: Omni, rounds: int, tokens: int) -> dict:
     def again() -> int:
         grown = list(prompt.ids)
         for _ in range(few):
-            cache = thinker_of(omni.model).new_cache(1, len(grown))
-            grown.append(int(prefill(omni.model, [Prompt(grown)], cache).argmax()))
+            fresh = thinker_of(omni.model).new_cache(1, len(grown))
+            grown.append(int(prefill(omni.model, [Prompt(grown)], fresh).argmax()))
         return few
 
     cached = decoder(omni, prompt, settings(omni, few))
@@ -219,6 +283,7 @@ BENCHES = {
     "decode": bench_decode,
     "uncached": bench_uncached,
     "speculative": bench_speculative,
+    "start": bench_start,
 }
 
 
@@ -227,7 +292,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
     parser.add_argument("what", nargs="*", metavar="WHAT", help=f"default: {' '.join(BENCHES)}")
     parser.add_argument("--ckpt_dir", help="default: the shipped omni checkpoint")
-    parser.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
     parser.add_argument("--rounds", type=int, default=5, help="the median counts")
     parser.add_argument("--tokens", type=int, default=64, help="decoded in each run")
     parser.add_argument("--out", type=Path, help="JSON; default: only print")
@@ -247,7 +312,7 @@ def main(argv: list[str] | None = None) -> int:
         results[name] = BENCHES[name](omni, args.rounds, args.tokens)
         for row, figures in results[name].items():
             shown = [f"{k} {v:.4g}" for k, v in figures.items()]
-            print(f"{name:12} {row:14} {', '.join(shown)}", flush=True)
+            print(f"{name:12} {row:22} {', '.join(shown)}", flush=True)
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         write_json(args.out, results)

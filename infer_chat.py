@@ -28,7 +28,7 @@ STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
     *("max_new_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty"),
-    *("stop_strings", "seed", "prefill_chunk", "cache_kind"),
+    *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
     *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
 )
 
@@ -69,7 +69,10 @@ def build_parser() -> argparse.ArgumentParser:
     run = parser.add_argument_group("running")
     run.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
     run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
-    run.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    run.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
+    run.add_argument(
+        "--native", default="auto", help="compiled decoding: auto (default), on (or fail), off"
+    )
     run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
     run.add_argument(
         "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"

@@ -33,6 +33,7 @@ class GenerateConfig:
     max_mean_kl: float = 0.01  # auto: mean divergence from fp32's distributions, in nats
     decode_plan: str = "none"  # none | fixed | auto, see inference.decodeplan
     decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = its own
+    native: str = "auto"  # compiled decoding on a CPU: auto = where it serves, on = or fail, off
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
@@ -60,6 +61,8 @@ class GenerateConfig:
         object.__setattr__(self, "stop_strings", tuple(self.stop_strings))
         if self.prefill_chunk is not None and self.prefill_chunk < 1:
             raise UserError(f"prefill_chunk must be at least 1, not {self.prefill_chunk}")
+        if self.native not in ("auto", "on", "off"):
+            raise UserError(f"native must be auto, on or off, not {self.native}")
         self._check_plans()
 
     def _check_plans(self) -> None:

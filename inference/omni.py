@@ -38,7 +38,11 @@ SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tin
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
 TRANSCRIBE_QUESTION = "What did you hear?"
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "int8": torch.float32,
+}
 CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
 REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
 
@@ -68,7 +72,7 @@ class Omni:
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UserError(f"the checkpoint folder {folder} {what}")
         if dtype not in DTYPES:
-            raise UserError(f"dtype {dtype} is unknown: use {' or '.join(DTYPES)}")
+            raise UserError(f"dtype {dtype} is unknown: use {', '.join(DTYPES)}")
         values = read_json(folder / "config.json")
         if not isinstance(values, dict):
             raise UserError(f"{folder / 'config.json'} does not describe a model")
@@ -87,6 +91,8 @@ class Omni:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise UserError(f"cannot use the device {device!r}: {reason}") from None
+        if dtype == "int8":
+            thinker_of(model).round_to_int8()
         return cls(model.eval(), tokenizer, folder)
 
     # ---- text out

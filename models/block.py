@@ -32,11 +32,17 @@ class BlockConfig:
     norm_eps: float = 1e-6
 
 
+def rope_frequencies(
+    head_dim: int, theta: float, device: str | torch.device = "cpu"
+) -> Tensor:
+    """Radians that a pair of channels turns from one position to the next. (head_dim / 2,)"""
+    steps = torch.arange(0, head_dim, 2, device=device, dtype=torch.float32)
+    return theta ** (-steps / head_dim)
+
+
 def rope_table(positions: Tensor, head_dim: int, theta: float) -> Rope:
     """Cosines and sines of rotary positions. (B, T) or (T,) -> two of (B or 1, 1, T, head_dim)"""
-    frequencies = theta ** (
-        -torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
-    )  # (head_dim / 2,)
+    frequencies = rope_frequencies(head_dim, theta, positions.device)  # (head_dim / 2,)
     if positions.dim() == 1:
         positions = positions[None]  # (1, T)
     angles = positions[..., None].float() * frequencies  # (B, T, head_dim / 2)

@@ -174,12 +174,17 @@ class KVCache:
         `advance` moves `length` once all layers wrote.
         """
         T = new[0].shape[2]
+        self.require(T)
         first, end = self.first(T), self.length + T
-        if end > self.max_len:
-            raise UserError(f"KV cache is full: {end} positions wanted, capacity {self.max_len}")
         for store, x in zip(self.layers[layer], new, strict=True):
             store.write(x, self.length)
         return tuple(store.read(first, end) for store in self.layers[layer])
+
+    def require(self, positions: int) -> None:
+        """Refuse to go on where there is no room for so many more."""
+        end = self.length + positions
+        if end > self.max_len:
+            raise UserError(f"KV cache is full: {end} positions wanted, capacity {self.max_len}")
 
     def advance(self, positions: int) -> None:
         """Count positions that every layer has stored."""

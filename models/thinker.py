@@ -27,6 +27,7 @@ from models.checkpoint import (
 )
 from models.decoupled import DecoupledAttention, DecoupledConfig
 from models.errors import UserError
+from models.quantization import quantise_rows
 
 DECOUPLED_TYPE = "muomni_dba"  # the model_type of a Thinker with decoupled attention
 DECOUPLED_FIELDS = {"attention", "semantic_dim", "geometric_dim", "value_dim"}  # not Qwen3's
@@ -181,6 +182,7 @@ class Thinker(Pretrained):
     """Causal language model over tokens and embeddings."""
 
     config_class = ThinkerConfig
+    int8 = False  # whether the matrices are rounded to 8 bits
 
     def __init__(self, config: ThinkerConfig):
         super().__init__()
@@ -255,8 +257,25 @@ class Thinker(Pretrained):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Vocabulary scores. (..., hidden) -> (..., vocab)"""
+        return hidden @ self.head_weight.T
+
+    @property
+    def head_weight(self) -> Tensor:
+        """The vocabulary's matrix (vocab, hidden): the embeddings' own where they are tied."""
         tied = self.config.tie_word_embeddings
-        return hidden @ (self.model.embed_tokens if tied else self.lm_head).weight.T
+        return (self.model.embed_tokens if tied else self.lm_head).weight
+
+    @torch.no_grad()
+    def round_to_int8(self) -> None:
+        """Round every matrix to 8 bits and a scale a row, in place; numbers keep their dtype.
+
+        PyTorch then computes with the very weights that compiled decoding reads as int8.
+        """
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                codes, scales = quantise_rows(parameter)
+                parameter.copy_(codes * scales)
+        self.int8 = True
 
     def forward(
         self,
@@ -301,4 +320,5 @@ class Thinker(Pretrained):
         if module.config.tie_word_embeddings:
             tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
         load_strict(module, tensors, str(folder))
+        module.folder = folder
         return module.eval()

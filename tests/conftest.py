@@ -10,6 +10,16 @@ torch.set_num_threads(1)  # nano tensors: more threads only wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # and for the subprocesses that tests start
 
 ROOT = Path(__file__).resolve().parent.parent
+os.environ.setdefault("UOMNI_NATIVE_DIR", str(ROOT / "build" / "native"))  # compiled once for all
+
+
+@pytest.fixture(scope="session", autouse=True)
+def compiled_step():
+    """Compile the decode step before a test looks at what is printed; None without a compiler."""
+    from inference.native.library import library
+
+    found = library(None)
+    return None if isinstance(found, str) else found
 
 
 @pytest.fixture(scope="session")
