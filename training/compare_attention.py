@@ -96,13 +96,15 @@ def save(path: Path, about: dict[str, Any], found: dict[str, dict[str, Any]]) ->
 def main(arguments: list[str] | None = None) -> None:
     """Train what is missing, measure all, write."""
     parser = argparse.ArgumentParser("python -m training.compare_attention")
-    parser.add_argument("--preset", default="nano")
+    parser.add_argument("--preset", default="nano", help="whose Thinker is trained both ways")
     parser.add_argument("--steps", type=int, help="instead of the preset's")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each")
-    parser.add_argument("--threads", type=int, default=os.cpu_count())
-    parser.add_argument("--data_dir", type=Path)
-    parser.add_argument("--runs_dir", type=Path)
-    parser.add_argument("--out", type=Path, default=ROOT / "docs" / "results.json")
+    parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the CPU")
+    parser.add_argument("--data_dir", type=Path, help="generated data (build/data/PRESET)")
+    parser.add_argument("--runs_dir", type=Path, help="training runs (runs/attention)")
+    parser.add_argument(
+        "--out", type=Path, default=ROOT / "docs" / "results.json", help="the figures' file"
+    )
     args = parser.parse_args(arguments)
     if args.seeds < 1:
         raise UserError(f"--seeds must be at least 1, not {args.seeds}")
