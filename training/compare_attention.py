@@ -101,7 +101,7 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--seeds", type=int, default=3, help="runs of each")
     parser.add_argument("--threads", type=int, default=os.cpu_count(), help="of the CPU")
     parser.add_argument("--data_dir", type=Path, help="generated data (build/data/PRESET)")
-    parser.add_argument("--runs_dir", type=Path, help="training runs (runs/attention)")
+    parser.add_argument("--runs_dir", type=Path, help="training runs (runs/PRESET)")
     parser.add_argument(
         "--out", type=Path, default=ROOT / "docs" / "results.json", help="the figures' file"
     )
