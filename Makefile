@@ -1,6 +1,7 @@
 # make demo    a fresh clone: installs, then shows the whole loop on real files
 # make test    style and the whole suite, in an environment of its own
-# make docs    runs every chapter of the tutorial and renews figures, reference and notebooks
+# make docs    runs every chapter of the tutorial, renews figures, reference and notebooks, and looks
+#              at the site in headless Chromium where there is one
 # make site    the tutorial and the reference as pages, in build/site
 # make train-nano  the whole chain from nothing, in minutes
 
@@ -9,7 +10,7 @@ PYTHON ?= python3
 .PHONY: help demo test lint train-nano preview docs-tables docs site clean
 
 help:
-	@sed -n 's/^# make/make/p' Makefile
+	@sed -n 's/^# \(make\|   \)/\1/p' Makefile
 
 # An environment is made again when its requirements change; the stamp is written last, so an
 # installation that was interrupted is repeated.
@@ -51,6 +52,7 @@ docs: .venv-dev/ready
 	.venv-dev/bin/python -m manual run
 	.venv-dev/bin/python -m manual reference
 	.venv-dev/bin/python -m manual notebooks --execute
+	.venv-dev/bin/python -m manual look
 
 site: .venv-dev/ready
 	.venv-dev/bin/python -m mkdocs build --strict

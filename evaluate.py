@@ -31,12 +31,12 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("section", choices=(*SECTIONS, "all", "tables"), help="what to measure")
-    add("--ckpt_dir", type=Path, default=ROOT / "checkpoints" / "omni_sft_tiny")
-    add("--thinker_dir", type=Path, default=ROOT / "checkpoints" / "thinker_tiny")
-    add("--data_dir", type=Path, default=ROOT / "build" / "data" / "tiny")
+    add("--ckpt_dir", type=Path, default=ROOT / "checkpoints" / "omni_sft_tiny", help="measured")
+    add("--thinker_dir", type=Path, default=ROOT / "checkpoints" / "thinker_tiny", help="beside it")
+    add("--data_dir", type=Path, default=ROOT / "build" / "data" / "tiny", help="held-out data")
     add("--real_dir", type=Path, help="real data (../shared/data when it exists)")
     add("--limit", type=int, help="at most so many items of each set: quicker, wider intervals")
-    add("--out", type=Path, default=ROOT / "docs" / "results.json")
+    add("--out", type=Path, default=ROOT / "docs" / "results.json", help="where figures go")
     add("--check", action="store_true", help="with tables: exit 1 if a table is out of date")
     return parser.parse_args(arguments)
 

@@ -18,7 +18,7 @@ from typing import TextIO
 from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE, check_file
 from inference.notice import Notice, show_notice
-from inference.output import AudioFile, WavStream, check_audio_path
+from inference.output import AudioFile, WavStream, check_audio_path, check_page_path
 from models.errors import UserError
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
@@ -28,7 +28,8 @@ STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
     *("max_new_tokens", "temperature", "top_k", "top_p", "min_p", "repetition_penalty"),
-    *("stop_strings", "seed", "prefill_chunk", "cache_kind"),
+    *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
+    *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
 )
 
 
@@ -37,9 +38,9 @@ def build_parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser("infer_chat.py", description=ABOUT, allow_abbrev=False)
     ask = parser.add_argument_group("input")
     ask.add_argument("--text", "--prompt", action="append", help="what to ask")
-    ask.add_argument("--image", action="append", default=[], metavar="PATH", help="repeatable")
-    ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="repeatable")
-    ask.add_argument("--video", action="append", default=[], metavar="PATH", help="repeatable")
+    ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
+    ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
+    ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
     ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
     speak = parser.add_argument_group("speech")
@@ -51,7 +52,9 @@ def build_parser() -> argparse.ArgumentParser:
     speak.add_argument("--speed", type=float, help="1 = normal, 2 = twice as fast")
     speak.add_argument("--vocoder", help="neural (default) or griffinlim")
     write = parser.add_argument_group("generation")
-    write.add_argument("--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens)
+    write.add_argument(
+        "--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens, help="an answer's length"
+    )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
@@ -66,11 +69,25 @@ def build_parser() -> argparse.ArgumentParser:
     run = parser.add_argument_group("running")
     run.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
     run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
-    run.add_argument("--dtype", choices=["fp32", "bf16"], default="fp32")
+    run.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
+    run.add_argument(
+        "--native", default="auto", help="compiled decoding: auto (default), on (or fail), off"
+    )
     run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
-    run.add_argument("--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, or KEYS/VALUES: q8_0/nf4")
+    run.add_argument(
+        "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"
+    )
+    run.add_argument("--cache_budget_mb", type=float, metavar="MB", help="the most auto may take")
+    run.add_argument(
+        "--cache_plan", dest="cache_plan_path", metavar="FILE", help="keeps what auto measured"
+    )
+    run.add_argument("--decode_plan", default="none", help="none (default), fixed or auto")
+    run.add_argument(
+        "--decode_table", metavar="CONTEXT:CHUNK:WINDOW,…", help="of the plan: 512:0:0,max:256:0"
+    )
     run.add_argument("--draft", metavar="lookup|FOLDER", help="decode speculatively: same answers")
     run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
+    run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
     return parser
 
@@ -99,9 +116,19 @@ def check(args: argparse.Namespace) -> None:
         raise UserError("--audio_out - writes sound, not text: pipe it, as in `… | aplay`")
     if args.audio_out not in (None, STDOUT):
         check_audio_path(args.audio_out)
+    check_trace(args.trace, bool(asked))
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
             check_file(path, kind)
+
+
+def check_trace(path: str | None, asked: bool) -> None:
+    """Refuse a page that could not be written, or that would have nothing to show."""
+    if path is None:
+        return
+    if not asked:
+        raise UserError("--trace needs something to answer; in a conversation, /trace PAGE.html")
+    check_page_path(path)
 
 
 def main(argv: list[str] | None = None) -> int:
@@ -132,7 +159,6 @@ def main(argv: list[str] | None = None) -> int:
 
 def run(args: argparse.Namespace, settings: dict) -> int:
     """Read aloud, answer, or converse."""
-    seconds = 0.0  # of speech
     with ExitStack() as stack:
         sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
         from inference.omni import Omni  # torch is loaded only for a request that can be served
@@ -151,20 +177,38 @@ def run(args: argparse.Namespace, settings: dict) -> int:
             Repl(omni, args.system_prompt, speech, args.quiet, sinks, **settings).run()
             return 0
         pieces: Iterable[str] = [args.say]
+        session = None
         if args.say is None:
             question = args.text[0] if args.text else None
-            answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
+            if args.trace:  # a session remembers what there is to look into
+                session = omni.session(args.system_prompt, **settings)
+                answer = session.stream(question, **media)
+            else:
+                answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
             pieces = shown(answer, text_stream(args))
-        if not sinks:
-            deque(pieces, maxlen=0)  # they are shown on their way
-            return 0
-        for chunk in omni.speak_stream(pieces, **speech):
-            seconds += len(chunk) / SAMPLE_RATE
-            for sink in sinks:
-                sink.write(chunk)
+        seconds = speak(omni, pieces, sinks, speech)
     if args.audio_out not in (None, STDOUT) and not args.quiet:
         print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
+    if session is not None:
+        from inference.tracepage import write_page
+
+        write_page(args.trace, session, speech if sinks else None)
+        if not args.quiet:
+            print(f"wrote {args.trace}: open it in a browser", file=sys.stderr)
     return 0
+
+
+def speak(omni, pieces: Iterable[str], sinks: list, speech: dict) -> float:
+    """Speak the pieces to all sinks; returns the seconds. Without a sink they are only shown."""
+    if not sinks:
+        deque(pieces, maxlen=0)
+        return 0.0
+    samples = 0
+    for chunk in omni.speak_stream(pieces, **speech):
+        samples += len(chunk)
+        for sink in sinks:
+            sink.write(chunk)
+    return samples / SAMPLE_RATE
 
 
 def open_sinks(args: argparse.Namespace) -> Iterator:

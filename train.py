@@ -38,11 +38,14 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--runs_dir", type=Path, help="training runs (runs/PRESET)")
     add("--real_dir", type=Path, help="real data (../shared/data when it exists)")
     add("--steps", type=int, help="training steps, instead of the preset's")
-    add("--seed", type=int, default=0)
+    add("--seed", type=int, default=0, help="of weights, order and generated data")
     add("--threads", type=int, default=os.cpu_count(), help="CPU threads (all)")
     add("--device", help="cpu or cuda (cuda when there is one)")
     add("--restart", action="store_true", help="forget an earlier run of the stage")
-    add("--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides")
+    add(
+        "--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides",
+        help="a setting of the preset, for this run; repeatable",
+    )
     return parser.parse_args(arguments)
 
 

@@ -231,13 +231,13 @@ def load_tokens(folder: str | Path, split: str) -> np.ndarray:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="tiny")
+    parser.add_argument("--preset", choices=sorted(PRESETS), default="tiny", help="how much")
     parser.add_argument("--tokenizer", help="default: the preset's own, below runs/")
     parser.add_argument("--out", help="default: build/data/<preset>/corpus")
     parser.add_argument("--real_dir", help="folder of the manifest's real data (optional)")
     parser.add_argument("--extra", help="a .txt/.jsonl/.parquet file or folder to add (optional)")
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--workers", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=0, help="other conversations")
+    parser.add_argument("--workers", type=int, default=1, help="processes")
     given = parser.parse_args()
     tokenizer = given.tokenizer or f"runs/{given.preset}/tokenizer/final/tokenizer.model"
     try:

@@ -55,7 +55,7 @@ def sample_video() -> list[Scene]:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Draw the sample picture and the sample video.")
-    parser.add_argument("--out", type=Path, default=Path("examples"))
+    parser.add_argument("--out", type=Path, default=Path("examples"), help="a folder")
     args = parser.parse_args(argv)
     try:
         args.out.mkdir(parents=True, exist_ok=True)

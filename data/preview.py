@@ -54,12 +54,12 @@ def clip_card(rng: random.Random, split: str, objects: str) -> Image.Image:
 
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Draw a sheet of pictures and their questions.")
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--count", type=int, default=12)
+    parser.add_argument("--out", type=Path, required=True, help="the sheet, a PNG")
+    parser.add_argument("--seed", type=int, default=0, help="another sheet")
+    parser.add_argument("--count", type=int, default=12, help="pictures on it")
     parser.add_argument("--split", choices=("train", "dev", "test"), default="train")
     parser.add_argument("--objects", choices=("all", "shapes"), default="all")
-    parser.add_argument("--clips", action="store_true")
+    parser.add_argument("--clips", action="store_true", help="clips instead of pictures")
     args = parser.parse_args(argv)
     try:
         if args.objects == "all":

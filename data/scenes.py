@@ -111,9 +111,9 @@ def build_clips(
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build pictures or clips with their questions.")
     parser.add_argument("--out", type=Path, required=True, help="folder of the shards")
-    parser.add_argument("--count", type=int, required=True)
+    parser.add_argument("--count", type=int, required=True, help="pictures or clips")
     parser.add_argument("--split", choices=("train", "dev", "test"), default="train")
-    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--seed", type=int, default=1, help="other ones")
     parser.add_argument("--objects", choices=("all", "shapes"), default="all")
     parser.add_argument("--clips", action="store_true", help="clips of four frames, not pictures")
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")

@@ -24,7 +24,7 @@ class Figure:
     high: float | None
     n: int
     seed: int
-    unit: str  # rate (0..1) | ratio | bits/byte | codes | ms | dB | kbit/s
+    unit: str  # a key of evaluation.tables.UNITS
 
 
 def rate(right: list[bool], seed: int) -> Figure:

@@ -16,6 +16,11 @@ from models.errors import UserError
 
 BLOCK = re.compile(r"(<!-- results:([\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 MISSING = "not measured"
+UNITS = {  # of figures: scale, digits, what is written after them
+    "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
+    "ms": (1, 0, " ms"), "dB": (1, 2, " dB"), "kbit/s": (1, 2, ""), "count": (1, 0, ""),
+    "percent": (1, 2, " %"), "nats": (1, 3, ""),
+}  # fmt: skip
 Results = dict[str, Any]
 
 
@@ -24,10 +29,7 @@ def show(results: Results, section: str, name: str) -> str:
     figure = results.get(section, {}).get("figures", {}).get(name)
     if figure is None:
         return MISSING
-    scale, digits, unit = {
-        "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
-        "ms": (1, 0, " ms"), "dB": (1, 2, " dB"), "kbit/s": (1, 2, ""),
-    }[figure["unit"]]
+    scale, digits, unit = UNITS[figure["unit"]]
     text = f"{figure['value'] * scale:.{digits}f}{unit}"
     if figure["low"] is None:
         return text
@@ -227,6 +229,31 @@ def codec(results: Results) -> str:
     )
 
 
+def caches(results: Results) -> str:
+    """What each cache kind takes and costs."""
+    kinds = ("fp32", "fp16", "bf16", "q8_0", "q4_0", "nf4", "q8_0/nf4")
+    keys = ("bytes_per_token_per_layer", "bits_per_byte", "loss_percent", "ratio")
+    return table(
+        ["kind", "bytes a token and layer", "bits per byte", "more than fp32", "speed, fp32 = 1"],
+        [[kind, *(show(results, "caches", f"{kind}/{key}") for key in keys)] for kind in kinds],
+    )
+
+
+def attention(results: Results) -> str:
+    """Standard and decoupled attention, trained alike."""
+    rows = [
+        ("standard", "standard"), ("standard, heads half as wide", "narrow"), ("decoupled", "dba"),
+    ]
+    about = results.get("attention", {}).get("about", {})
+    kind, steps = about.get("cache_kind", "bf16"), about.get("steps", "?")
+    return table(
+        ["attention", f"cache, bytes a token ({kind})", "parameters",
+         f"dev loss in nats a token after {steps} steps (lowest–highest of n seeds)"],
+        [[what, *(show(results, "attention", f"{name}/{key}")
+                  for key in ("bytes", "parameters", "loss"))] for what, name in rows],
+    )
+
+
 def names_of(results: Results, section: str, prefix: str) -> list[str]:
     """What stands between a prefix and the next slash."""
     figures = results.get(section, {}).get("figures", {})
@@ -236,7 +263,7 @@ def names_of(results: Results, section: str, prefix: str) -> list[str]:
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "turns": turns, "clips": clips, "audio": audio,
     "voices": voices, "joint": joint, "text": text, "speech": speech, "speaking": speaking,
-    "codec": codec,
+    "codec": codec, "caches": caches, "attention": attention,
 }  # fmt: skip
 
 

@@ -139,11 +139,11 @@ def build_parser() -> argparse.ArgumentParser:
     ):
         command = commands.add_parser(name, help=run.__doc__, allow_abbrev=False)
         command.set_defaults(run=run)
-        command.add_argument("source", type=Path, metavar=kinds[0])
-        command.add_argument("target", type=Path, metavar=kinds[1])
-        command.add_argument("--ckpt_dir", type=Path, default=SHIPPED, metavar="FOLDER")
+        command.add_argument("source", type=Path, metavar=kinds[0], help="read")
+        command.add_argument("target", type=Path, metavar=kinds[1], help="written")
+        command.add_argument("--ckpt_dir", type=Path, default=SHIPPED, metavar="FOLDER", help="weights")
     command.add_argument("--codebooks", type=int, help="use only the first so many: fewer bits")
-    command.add_argument("--vocoder", choices=VOCODERS, default="neural")
+    command.add_argument("--vocoder", choices=VOCODERS, default="neural", help="or griffinlim")
     return parser
 
 

@@ -2,7 +2,9 @@
 
 from dataclasses import dataclass
 
-from models.cachekind import parse_cache_kind
+from inference.cachepolicy import Gates
+from inference.decodeplan import DEFAULT_TABLE, PLANS, Bucket, parse_table
+from models.cachekind import AUTO, parse_cache_kind
 from models.errors import UserError
 
 
@@ -22,7 +24,16 @@ class GenerateConfig:
     stop_strings: tuple[str, ...] = ()  # the answer ends before any of them
     max_seq_len: int | None = None  # tokens of prompt and reply; None = the model's context
     prefill_chunk: int | None = None  # tokens of a prompt run at once; None = all of them
-    cache_kind: str | None = None  # see models.cachekind; None = the dtype of the weights
+    cache_kind: str | None = None  # see models.cachekind, or auto; None = the dtype of the weights
+    cache_budget_mb: float | None = None  # auto: the most a full context's cache may take (10^6 bytes)
+    cache_plan_path: str | None = None  # a JSON file that keeps what auto measured
+    cache_probe_days: float = 30.0  # after so many days it is measured again
+    max_delta_nll: float = 0.05  # auto: nats a token lost against fp32 on what must be looked up
+    max_ppl_ratio: float = 1.01  # auto: perplexity of the whole prompt against fp32's
+    max_mean_kl: float = 0.01  # auto: mean divergence from fp32's distributions, in nats
+    decode_plan: str = "none"  # none | fixed | auto, see inference.decodeplan
+    decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = its own
+    native: str = "auto"  # compiled decoding on a CPU: auto = where it serves, on = or fail, off
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:
@@ -50,5 +61,39 @@ class GenerateConfig:
         object.__setattr__(self, "stop_strings", tuple(self.stop_strings))
         if self.prefill_chunk is not None and self.prefill_chunk < 1:
             raise UserError(f"prefill_chunk must be at least 1, not {self.prefill_chunk}")
-        if self.cache_kind is not None:
-            parse_cache_kind(self.cache_kind)
+        if self.native not in ("auto", "on", "off"):
+            raise UserError(f"native must be auto, on or off, not {self.native}")
+        self._check_plans()
+
+    def _check_plans(self) -> None:
+        """The settings that cache and decode plans are made from."""
+        if self.cache_kind not in (None, AUTO):
+            parse_cache_kind(self.cache_kind, parts=3)  # a model with two parts refuses three itself
+        if self.cache_budget_mb is not None:
+            if self.cache_kind != AUTO:
+                raise UserError("cache_budget_mb is for cache_kind auto")
+            if not self.cache_budget_mb > 0:
+                raise UserError(f"cache_budget_mb must be above 0, not {self.cache_budget_mb}")
+        if self.cache_plan_path is not None and AUTO not in (self.cache_kind, self.decode_plan):
+            raise UserError("cache_plan_path is for cache_kind auto or decode_plan auto")
+        if not self.cache_probe_days >= 0:
+            raise UserError(f"cache_probe_days must be 0 or more, not {self.cache_probe_days}")
+        self.gates()
+        if self.decode_plan not in PLANS:
+            raise UserError(f"decode_plan must be {', '.join(PLANS)}, not {self.decode_plan!r}")
+        if self.decode_table is not None:
+            if self.decode_plan == "none":
+                raise UserError("decode_table is for decode_plan fixed or auto")
+            parse_table(self.decode_table)
+
+    def gates(self) -> Gates:
+        """What a cache kind may cost to be chosen by auto."""
+        return Gates(self.max_delta_nll, self.max_ppl_ratio, self.max_mean_kl)
+
+    def plan(self) -> tuple[Bucket, ...]:
+        """How to read contexts of each length; empty: all in one way."""
+        if self.decode_plan == AUTO:
+            raise UserError("decode_plan auto is measured with a tokenizer's text: ask through Omni")
+        if self.decode_plan == "none":
+            return ()
+        return parse_table(self.decode_table or DEFAULT_TABLE)

@@ -7,11 +7,13 @@ token. Chat (turns, dropping old ones) is inference.session's business, text is 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
+from inference.decodeplan import query_chunk, windows
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import first_seen, make_generators, sample
@@ -19,6 +21,10 @@ from inference.stopping import StopWatch
 from inference.timing import Timing
 from models.cache import KVCache
 from models.errors import UserError
+from models.thinker import Thinker
+
+if TYPE_CHECKING:
+    from inference.native.step import NativeStep
 
 DEFAULT = GenerateConfig()  # greedy
 PAD_TOKEN_ID = 3  # masked out everywhere, so any id would do
@@ -37,7 +43,9 @@ def context_length(model, config: GenerateConfig) -> int:
 
 def new_cache(model, rows: int, length: int, config: GenerateConfig) -> KVCache:
     """An empty cache of the kind the config asks for."""
-    return thinker_of(model).new_cache(rows, length, config.cache_kind)
+    cache = thinker_of(model).new_cache(rows, length, config.cache_kind)
+    cache.windows = windows(config.plan())
+    return cache
 
 
 def embed(model, prompts: list[Prompt]) -> Tensor:
@@ -77,6 +85,38 @@ def prefill(
     return thinker.logits(hidden[:, -1])
 
 
+def find_native(thinker: Thinker, cache: KVCache, config: GenerateConfig) -> "NativeStep | None":
+    """The compiled step where it serves; loaded (or compiled) for the first reply that needs it."""
+    if config.native == "off":
+        return None
+    from inference.native.step import native_step
+
+    return native_step(thinker, cache, config)
+
+
+def run_step(
+    thinker: Thinker,
+    native: "NativeStep | None",
+    tokens: Tensor,
+    mask: Tensor | None,
+    cache: KVCache,
+    timing: Timing,
+) -> Tensor:
+    """Run one token of each row (B,) into the cache -> logits of what follows (B, V)."""
+    with timing.measure("model"):
+        x = thinker.embed(tokens[:, None])  # (B, 1, D)
+        if native is None:
+            x = thinker.hidden(x, mask, cache)  # (B, 1, D)
+        else:
+            logits, seconds = native(x[:, 0], mask)  # (B, V)
+    if native is None:
+        with timing.measure("head"):
+            return thinker.logits(x[:, -1])  # (B, V)
+    timing.model -= seconds
+    timing.head += seconds
+    return logits
+
+
 @dataclass
 class Rows:
     """What the token loop knows of each row besides its logits."""
@@ -99,7 +139,7 @@ def decode(
     generators = make_generators(config.seed, count)
     seen = first_seen(rows.contexts, logits, config)
     done = [False] * count
-    tokens = None  # (B,), those of the latest step
+    tokens = native = None  # (B,), those of the latest step; the compiled step if there is one
     for step in range(config.max_new_tokens):
         for row, room in enumerate(rows.rooms):
             if step >= room and not done[row]:
@@ -110,10 +150,9 @@ def decode(
         if tokens is not None:
             if mask is not None:
                 mask = torch.cat([mask, mask.new_ones(count, 1)], dim=1)  # (B, S + 1)
-            with timing.measure("model"):
-                hidden = thinker.hidden(thinker.embed(tokens[:, None]), mask, cache)  # (B, 1, D)
-            with timing.measure("head"):
-                logits = thinker.logits(hidden[:, -1])  # (B, V)
+            if step == 1:  # not earlier: the first token waits for no compiler
+                native = find_native(thinker, cache, config)
+            logits = run_step(thinker, native, tokens, mask, cache, timing)
         with timing.measure("sampling"):
             tokens = sample(logits, config, generators, seen)  # (B,)
             chosen = tokens.tolist()
@@ -153,13 +192,17 @@ def generate_batch(
     pads = [longest - len(prompt) for prompt in prompts]
     padded = [Prompt([PAD_TOKEN_ID] * pad, []) + prompt for pad, prompt in zip(pads, prompts)]
     device = next(thinker_of(model).parameters()).device
-    mask = torch.arange(longest, device=device)[None] >= torch.tensor(pads, device=device)[:, None]
+    mask = None  # prompts of one length need none
+    if any(pads):
+        starts = torch.tensor(pads, device=device)[:, None]  # (B, 1)
+        mask = torch.arange(longest, device=device)[None] >= starts  # (B, S)
     rooms = [limit - len(prompt) for prompt in prompts]
     length = longest + min(config.max_new_tokens, max(rooms))
     cache = new_cache(model, len(prompts), length, config)
     watches = [StopWatch(config.stop_strings, tokenizer) for _ in prompts]
     rows = Rows([prompt.ids for prompt in prompts], rooms, watches, mask)
-    logits = prefill(model, padded, cache, mask, config.prefill_chunk)
+    chunk = config.prefill_chunk or query_chunk(config.plan(), longest)
+    logits = prefill(model, padded, cache, mask, chunk)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(model, logits, cache, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
@@ -218,8 +261,9 @@ class Generator:
         # the last token of a reply is chosen, not run: it goes in front of what is new
         new = Prompt(self.ids[self.cache.length :]) + prompt
         self.timing = Timing(prompt_tokens=len(new))
+        chunk = config.prefill_chunk or query_chunk(config.plan(), self.cache.length + len(new))
         with self.timing.measure("prefill"):
-            logits = prefill(self.model, [new], self.cache, chunk=config.prefill_chunk)
+            logits = prefill(self.model, [new], self.cache, chunk=chunk)
         self.ids += prompt.ids
         self.last_prefill = len(new)
         return logits

@@ -18,6 +18,7 @@ from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
+from inference.planning import resolve
 from inference.prompt import Prompt
 from inference.stopping import cut, until
 from models.audio import audio_tokens
@@ -37,7 +38,11 @@ SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tin
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
 TRANSCRIBE_QUESTION = "What did you hear?"
-DTYPES = {"fp32": torch.float32, "bf16": torch.bfloat16}
+DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
+    "fp32": torch.float32,
+    "bf16": torch.bfloat16,
+    "int8": torch.float32,
+}
 CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
 REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
 
@@ -50,6 +55,7 @@ class Omni:
         self.tokenizer = tokenizer
         self.folder = folder
         self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
+        self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
 
     @classmethod
@@ -66,7 +72,7 @@ class Omni:
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UserError(f"the checkpoint folder {folder} {what}")
         if dtype not in DTYPES:
-            raise UserError(f"dtype {dtype} is unknown: use {' or '.join(DTYPES)}")
+            raise UserError(f"dtype {dtype} is unknown: use {', '.join(DTYPES)}")
         values = read_json(folder / "config.json")
         if not isinstance(values, dict):
             raise UserError(f"{folder / 'config.json'} does not describe a model")
@@ -85,6 +91,8 @@ class Omni:
         except (RuntimeError, AssertionError) as error:
             reason = str(error).splitlines()[0]
             raise UserError(f"cannot use the device {device!r}: {reason}") from None
+        if dtype == "int8":
+            thinker_of(model).round_to_int8()
         return cls(model.eval(), tokenizer, folder)
 
     # ---- text out
@@ -232,11 +240,12 @@ class Omni:
     # ---- building prompts
 
     def config(self, **settings) -> GenerateConfig:
-        """Settings completed with what this checkpoint's vocabulary needs."""
+        """Settings completed with what this checkpoint's vocabulary needs; `auto` is measured."""
         # A made-up placeholder would ask for a picture that is not there when read again.
         made_up = tuple(sorted(self.tokenizer.special - {self.tokenizer.eos}))
         fixed = {"eos_token_id": self.tokenizer.eos, "suppress_tokens": made_up}
-        return GenerateConfig(**fixed | settings)
+        config = GenerateConfig(**fixed | settings)
+        return resolve(config, thinker_of(self.model), self.tokenizer, self.plans)
 
     def room(self, config: GenerateConfig) -> int:
         """Tokens a prompt may have so that a reply of up to a quarter of the context still fits."""

@@ -26,6 +26,13 @@ def check_audio_path(path: str | Path) -> Path:
     return check_writable(path)
 
 
+def check_page_path(path: str | Path) -> Path:
+    """Refuse a page that no browser would open by its name, and a place where none can be written."""
+    if Path(path).suffix.lower() not in (".html", ".htm"):
+        raise UserError(f"{path}: write the page to a name ending in .html")
+    return check_writable(path)
+
+
 def check_writable(path: str | Path) -> Path:
     """Refuse a path at which no file can be written, by trying a temporary one beside it."""
     path = Path(path)

@@ -20,6 +20,7 @@ HELP = """\
 /say TEXT     speak this text (without TEXT: the last answer); /save writes it
 /voice NAME   the voice to speak with                  /save FILE   .wav: speech, .txt: the chat
 /stats        how full the context is                  /stats on    and the time of each answer
+/trace FILE   a page (.html) that shows the inside of the last answer
 /set temperature 0.7   or max_new_tokens, top_k, top_p, min_p, repetition_penalty, seed
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
@@ -52,6 +53,7 @@ class Repl:
             "/say": self.say,
             "/voice": self.voice,
             "/save": self.save,
+            "/trace": self.trace,
         }
 
     def run(self) -> None:
@@ -167,6 +169,14 @@ class Repl:
         else:
             raise UserError(f"/save needs a name ending in .txt, {', '.join(AUDIO_FORMATS)}")
         self.say_done(f"wrote {path}")
+
+    def trace(self, path: str) -> None:
+        from inference.tracepage import write_page
+
+        if not path:
+            raise UserError("/trace needs a name ending in .html")
+        write_page(path, self.session, self.speech if self.sinks else None)
+        self.say_done(f"wrote {path}: open it in a browser")
 
     def last_answer(self) -> str:
         if not self.session.messages:

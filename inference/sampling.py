@@ -4,6 +4,8 @@ Each row draws from its own generator, so a batch gives the tokens each prompt w
 Filters set the logits they rule out to -inf; nothing here runs a model or keeps state.
 """
 
+from functools import lru_cache
+
 import torch
 from torch import Tensor
 
@@ -73,6 +75,13 @@ def first_seen(contexts: list[list[int]], logits: Tensor, config: GenerateConfig
     return seen_tokens(contexts, logits.shape[-1], config.eos_token_id).to(logits.device)
 
 
+@lru_cache(maxsize=8)
+def index_of(ids: tuple[int, ...], device: torch.device) -> Tensor:
+    """Ids as a tensor, made once and not for each token."""
+    with torch.inference_mode(False):
+        return torch.tensor(ids, device=device)
+
+
 def adjust(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
     """Logits (B, V) whose softmax is drawn from, in the order of `transformers`' processors.
 
@@ -81,8 +90,8 @@ def adjust(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -
     if seen is not None:
         logits = apply_repetition_penalty(logits, seen, config.repetition_penalty)
     if config.suppress_tokens:
-        logits = logits.clone()
-        logits[:, list(config.suppress_tokens)] = float("-inf")
+        never = index_of(config.suppress_tokens, logits.device)
+        logits = logits.index_fill(-1, never, float("-inf"))
     if config.temperature == 0.0:
         return logits
     logits = apply_temperature(logits.float(), config.temperature)

@@ -90,10 +90,15 @@ class ChatSession:
             self.generator.reset()
         if dropped:
             notice(f"the context is full: {dropped} oldest turn(s) of this chat are forgotten")
-        context = self.head
-        for old in self.turns:
-            context = context + old.prompt + Prompt(old.reply) + eos
-        return context + turn.prompt
+        return self.history() + turn.prompt
+
+    def history(self) -> Prompt:
+        """All that was said and is not forgotten, each answer closed by its eos."""
+        history = self.head
+        for turn in self.turns:
+            closed = Prompt(turn.reply + [self.config.eos_token_id])
+            history = history + turn.prompt + closed
+        return history
 
     def _drop_oldest(self, turn: Turn) -> int:
         """Forget turns until the new one fits; returns how many."""

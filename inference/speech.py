@@ -12,13 +12,14 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from torch import Tensor
 
 from inference.loudness import Loudness
 from inference.sentences import sentences
 from inference.synthesis import check_vocoder, in_chunks, waveform
 from models.codec import MelCodec
 from models.errors import UserError
-from models.frontend import Frontend
+from models.frontend import Frontend, Sentence
 from models.mel import SAMPLE_RATE
 from models.normalizer import can_say
 from models.talker import Talker
@@ -112,10 +113,22 @@ class Speaker:
 
         The Talker makes a second of codes, the vocoder settles what it can of it, and so on.
         """
+        _, frames = self.codes(sentence, voice, speed, temperature, seed)
+        for wave in waveform(self.codec, self.vocoder, in_chunks(frames), vocoder, seed=seed):
+            yield wave[0].float().numpy()
+
+    def codes(
+        self,
+        sentence: str,
+        voice: str,
+        speed: float = 1.0,
+        temperature: float = TEMPERATURE,
+        seed: int = 0,
+    ) -> tuple[Sentence, Iterator[Tensor]]:
+        """One sentence's phones with their lengths, and its frames of codes, each (1, K)."""
         ready = self.frontend(sentence, voice, speed)
         number = torch.tensor([self.frontend.voice_id(voice)])
         frames = self.talker.stream(
             ready.phones[None], ready.starts[None], ready.seconds[None], number, temperature, seed
-        )  # each (1, K)
-        for wave in waveform(self.codec, self.vocoder, in_chunks(frames), vocoder, seed=seed):
-            yield wave[0].float().numpy()
+        )
+        return ready, frames

@@ -1,6 +1,7 @@
-"""What mkdocs does not do by itself: links to code, formulas, audio players.
+"""What mkdocs does not do by itself: links to code, formulas, diagrams, audio players.
 
-Formulas become MathML while the site is built, so pages need no script and no network for them.
+Formulas become MathML and Mermaid becomes SVG while the site is built, so pages need no script and no
+network for them: the theme would fetch Mermaid from a server of others in every reader's browser.
 Each source file that a page links to gets a page of its own; a link leads to the very line.
 """
 
@@ -11,6 +12,7 @@ import posixpath
 import re
 from pathlib import Path
 
+import merm
 from latex2mathml.converter import convert
 from mkdocs.structure.files import File
 
@@ -18,6 +20,13 @@ from manual.chapters import ROOT
 from manual.links import CODE_LINK, code_links, symbols
 
 FORMULA = re.compile(r'<(span|div) class="arithmatex">\\[(\[](.*?)\\[)\]]</\1>', re.DOTALL)
+DIAGRAM = re.compile(r'<pre class="mermaid"><code>(.*?)</code></pre>', re.DOTALL)
+INK, PAPER = "var(--md-default-fg-color)", "var(--md-code-bg-color)"  # light and dark follow the site
+THEME = merm.Theme(
+    node_fill=PAPER, node_stroke="var(--md-primary-fg-color)", node_text_color=INK, text_color=INK,
+    edge_stroke=INK, edge_label_bg=PAPER, background_color="none", font_family="inherit",
+    node_sep=50.0,
+)
 SOUND = re.compile(r'<a href="([^"]+\.flac)">(.*?)</a>', re.DOTALL)
 SLOW = "*The next block takes a minute or two; `make docs` runs it.*"
 
@@ -60,11 +69,16 @@ def on_page_markdown(markdown, page, config, files):
 
 
 def on_page_content(content, page, config, files):
-    """Formulas as MathML, links to sounds as players."""
+    """Formulas as MathML, diagrams as SVG, links to sounds as players."""
 
     def formula(found: re.Match) -> str:
         display = "block" if found[1] == "div" else "inline"
-        return convert(html.unescape(found[2]), display=display)
+        written = convert(html.unescape(found[2]), display=display)
+        return f'<div class="formula">{written}</div>' if display == "block" else written
 
-    player = r'<audio controls preload="none" src="\1"></audio> \2'
-    return SOUND.sub(player, FORMULA.sub(formula, content))
+    def diagram(found: re.Match) -> str:
+        drawn = merm.render_diagram(html.unescape(found[1]), theme=THEME)
+        return f'<div class="diagram">{drawn}</div>'
+
+    player = r'\2 <audio controls preload="none" src="\1"></audio>'
+    return SOUND.sub(player, FORMULA.sub(formula, DIAGRAM.sub(diagram, content)))

@@ -8,12 +8,34 @@ from __future__ import annotations
 import ast
 from pathlib import Path
 
+import yaml
+
 from manual.chapters import ROOT
 
 FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- made by `python -m manual reference`; do not edit -->\n\n"
-COMMANDS = ("infer_chat.py", "train.py", "evaluate.py")
+COMMANDS = (
+    "infer_chat.py", "inference/codec.py", "inference/manifest.py", "train.py", "training/export.py",
+    "training/compare_attention.py", "evaluate.py", "benchmark.py", "data/preview.py", "data/scenes.py",
+    "data/corpus.py", "data/examples.py",
+)
 CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
+PRESETS = ("nano", "tiny", "small")
+DATA = {  # what the keys below `data` in a preset mean; the stages read them, no class declares them
+    "conversations": "generated conversations that the vocabulary is made from",
+    "sequence_length": "tokens of a row of text",
+    "corpus": "sizes of the token stream: fields of CorpusOptions",
+    "scenes": "drawn pictures to learn from",
+    "signs": "for vision: pictures of signs besides; for omni: whether lessons use them",
+    "held_out": "items of the dev and test sets",
+    "objects": "what is drawn: all (needs an emoji font) or shapes",
+    "clips": "generated sounds (audio) or moving scenes (omni)",
+    "source": "who speaks: engines, flite, or samples (those in the repository)",
+    "recorded": "whether recorded people are learnt from, too (needs --real_dir)",
+    "utterances": "spoken sentences",
+    "shares": "lessons of each kind in the pattern that a batch repeats",
+    "fixed": "parts that stay as their own stages left them",
+}
 EXPORTS = "inference/__init__.py"
 
 
@@ -34,23 +56,41 @@ def words(node: ast.expr | None) -> str:
     return node.value if isinstance(node, ast.Constant) else ""
 
 
+def meaning(given: dict[str | None, ast.expr]) -> str:
+    """An argument's help text and the values it may have."""
+    texts = [words(given.get("help"))]
+    if isinstance(given.get("choices"), ast.List | ast.Tuple):
+        options = given["choices"].elts
+        texts.append(" or ".join(f"`{words(o)}`" for o in options if isinstance(o, ast.Constant)))
+    return "; ".join(filter(None, texts))
+
+
+def flag_rows(module: ast.Module) -> str:
+    """A table row for every argument that a file's parser knows."""
+    rows = []
+    for node in ast.walk(module):
+        if not isinstance(node, ast.Call) or not node.args:
+            continue
+        called = ast.unparse(node.func)  # a parser's method, or a short name for it; not a set's add
+        adds = called == "add" or called.endswith(".add_argument")
+        if not adds or not isinstance(node.args[0], ast.Constant):
+            continue
+        given = {word.arg: word.value for word in node.keywords}
+        names = ", ".join(f"`{ast.literal_eval(arg)}`" for arg in node.args)
+        default = f"`{cell(ast.unparse(given['default']))}`" if "default" in given else ""
+        rows.append(f"| {names} | {default} | {cell(meaning(given))} |\n")
+    return "".join(rows)
+
+
 def flags() -> str:
     """Every flag of the command lines."""
     out = [NOTE + "# Flags\n\nDefaults are shown as the source writes them.\n"]
     for name in COMMANDS:
         module = tree(ROOT / name)
         about = (ast.get_docstring(module) or "").split("\n")[0]
-        out.append(f"\n## {name}\n\n{about}\n\n| flag | default | meaning |\n| --- | --- | --- |\n")
-        for node in ast.walk(module):
-            if not isinstance(node, ast.Call) or not node.args:
-                continue
-            called = ast.unparse(node.func).split(".")[-1]
-            if called not in ("add", "add_argument") or not isinstance(node.args[0], ast.Constant):
-                continue
-            given = {word.arg: word.value for word in node.keywords}
-            names = ", ".join(f"`{ast.literal_eval(arg)}`" for arg in node.args)
-            default = f"`{cell(ast.unparse(given['default']))}`" if "default" in given else ""
-            out.append(f"| {names} | {default} | {cell(words(given.get('help')))} |\n")
+        command = name if "/" not in name else f"python -m {name[:-3].replace('/', '.')}"
+        head = "| flag | default | meaning |\n| --- | --- | --- |\n"
+        out.append(f"\n## {command}\n\n{about}\n\n{head}{flag_rows(module)}")
     return "".join(out)
 
 
@@ -88,6 +128,19 @@ def configs() -> str:
                 comment = after.split("  # ")[-1] if "  # " in after else ""
                 kind = cell(ast.unparse(field.annotation))
                 out.append(f"| `{field.target.id}` | `{kind}` | {default} | {cell(comment)} |\n")
+    return "".join(out) + data_settings()
+
+
+def data_settings() -> str:
+    """The `data` section of every stage in every preset."""
+    presets = {name: yaml.safe_load((ROOT / f"configs/{name}.yaml").read_text()) for name in PRESETS}
+    head = "| stage | key | meaning | " + " | ".join(PRESETS) + " |\n" + "| --- " * 6 + "|\n"
+    out = [f"\n## The data section of a stage\n\nA dash: the preset leaves it out.\n\n{head}"]
+    for stage in presets["tiny"]:
+        given = {name: (preset[stage] or {}).get("data") or {} for name, preset in presets.items()}
+        for key in dict.fromkeys(key for keys in given.values() for key in keys):
+            values = " | ".join(f"`{keys[key]}`" if key in keys else "–" for keys in given.values())
+            out.append(f"| {stage} | `{key}` | {DATA[key]} | {values} |\n")
     return "".join(out)
 
 

@@ -32,11 +32,17 @@ class BlockConfig:
     norm_eps: float = 1e-6
 
 
+def rope_frequencies(
+    head_dim: int, theta: float, device: str | torch.device = "cpu"
+) -> Tensor:
+    """Radians that a pair of channels turns from one position to the next. (head_dim / 2,)"""
+    steps = torch.arange(0, head_dim, 2, device=device, dtype=torch.float32)
+    return theta ** (-steps / head_dim)
+
+
 def rope_table(positions: Tensor, head_dim: int, theta: float) -> Rope:
     """Cosines and sines of rotary positions. (B, T) or (T,) -> two of (B or 1, 1, T, head_dim)"""
-    frequencies = theta ** (
-        -torch.arange(0, head_dim, 2, device=positions.device, dtype=torch.float32) / head_dim
-    )  # (head_dim / 2,)
+    frequencies = rope_frequencies(head_dim, theta, positions.device)  # (head_dim / 2,)
     if positions.dim() == 1:
         positions = positions[None]  # (1, T)
     angles = positions[..., None].float() * frequencies  # (B, T, head_dim / 2)
@@ -51,14 +57,45 @@ def rotate(x: Tensor, rope: Rope) -> Tensor:
     return x * cos.to(x.dtype) + torch.cat([-second, first], dim=-1) * sin.to(x.dtype)
 
 
-def causal_mask(queries: int, keys: int, device: str | torch.device = "cpu") -> Tensor:
+def causal_mask(
+    queries: int, keys: int, device: str | torch.device = "cpu", window: int | None = None
+) -> Tensor:
     """True where a query may look: the last `queries` of `keys` positions. (1, 1, T, S)
 
-    Query i stands at position keys - queries + i and sees every key up to itself. (Written as
-    `tril(ones(1, S))` a single new token would see position 0 alone: a classic mistake.)
+    Query i stands at position keys - queries + i and sees every key up to itself, or the nearest
+    `window` of them. (Written as `tril(ones(1, S))` a single new token would see position 0 alone:
+    a classic mistake.)
     """
     position = torch.arange(keys - queries, keys, device=device)[:, None]  # (T, 1)
-    return (torch.arange(keys, device=device)[None] <= position)[None, None]
+    key = torch.arange(keys, device=device)[None]  # (1, S)
+    seen = key <= position  # (T, S)
+    if window is not None:
+        seen &= key > position - window
+    return seen[None, None]
+
+
+def attend(q: Tensor, k: Tensor, v: Tensor, mask: Tensor | None, scale: float) -> Tensor:
+    """Softmax attention with grouped queries.
+
+    Args:
+        q: (B, H, T, D).
+        k, v: (B, Hkv, S, D) and (B, Hkv, S, Dv), H a multiple of Hkv.
+        mask: see `Block.forward`.
+
+    Returns:
+        (B, H, T, Dv).
+    """
+    B, H, T, D = q.shape
+    groups, S = k.shape[1:3]
+    # The query heads of one group share a key-value head: put them side by side as rows.
+    q = q.reshape(B, groups, -1, D)  # (B, Hkv, G*T, D)
+    scores = q @ k.to(q.dtype).transpose(-1, -2) * scale  # (B, Hkv, G*T, S)
+    if mask is not None:
+        scores = scores.view(B, groups, -1, T, S)  # (B, Hkv, G, T, S)
+        scores = scores.masked_fill(~mask[:, :, None], torch.finfo(scores.dtype).min)
+        scores = scores.view(B, groups, -1, S)  # (B, Hkv, G*T, S)
+    weights = F.softmax(scores.float(), dim=-1).to(q.dtype)
+    return (weights @ v.to(q.dtype)).view(B, H, T, -1)
 
 
 class RMSNorm(nn.Module):
@@ -102,16 +139,7 @@ class Attention(nn.Module):
         k = rotate(self.k_norm(k).transpose(1, 2), rope)  # (B, Hkv, T, D)
         if cache is not None:
             k, v = cache.update(layer, k, v)  # (B, Hkv, S, D)
-        # The query heads of one group share a key-value head: put them side by side as rows.
-        group, S = self.num_heads // self.num_kv_heads, k.shape[2]
-        q = q.reshape(B, self.num_kv_heads, group * T, self.head_dim)
-        scores = q @ k.to(q.dtype).transpose(-1, -2) * self.head_dim**-0.5  # (B, Hkv, G*T, S)
-        if mask is not None:
-            scores = scores.view(B, self.num_kv_heads, group, T, S)
-            scores = scores.masked_fill(~mask[:, :, None], torch.finfo(scores.dtype).min)
-            scores = scores.view(B, self.num_kv_heads, group * T, S)
-        weights = F.softmax(scores.float(), dim=-1).to(q.dtype)
-        out = (weights @ v.to(q.dtype)).view(B, self.num_heads, T, self.head_dim)
+        out = attend(q, k, v, mask, self.head_dim**-0.5)  # (B, H, T, D)
         return self.o_proj(out.transpose(1, 2).reshape(B, T, -1))  # (B, T, hidden)
 
 
@@ -131,9 +159,10 @@ class SwiGLU(nn.Module):
 class Block(nn.Module):
     """x + attention(norm(x)), then x + mlp(norm(x)). (B, T, hidden) -> the same."""
 
-    def __init__(self, config: BlockConfig):
+    def __init__(self, config: BlockConfig, attention: nn.Module | None = None):
+        """`attention` stands in for the usual one, with the same `forward`."""
         super().__init__()
-        self.self_attn = Attention(config)
+        self.self_attn = attention or Attention(config)
         self.mlp = SwiGLU(config)
         self.input_layernorm = RMSNorm(config.hidden_size, config.norm_eps)
         self.post_attention_layernorm = RMSNorm(config.hidden_size, config.norm_eps)

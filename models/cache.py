@@ -4,6 +4,8 @@ Preallocated, one pair of tensors a layer, dense or block-quantised. It stores w
 hands back all that it holds; masks and positions are the caller's business.
 """
 
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
 
@@ -37,11 +39,7 @@ class TensorStore:
             kept = dtype if config is None else DENSE[config.kind]
             self.numbers = torch.zeros(shape, dtype=kept, device=device)
             return
-        if shape[-1] % config.block:
-            raise UserError(
-                f"cache_kind {config.kind} needs heads of a multiple of {config.block} numbers, "
-                f"not {shape[-1]}"
-            )
+        config.require(shape[-1])
         codes, scales = quantise(torch.zeros(1, 1, 1, shape[-1]), config.kind, config.block)
         room = shape[:3]
         self.numbers = codes.new_zeros(*room, codes.shape[-1], device=device)
@@ -61,27 +59,31 @@ class TensorStore:
         codes, scales = quantise(x, self.config.kind, self.config.block)
         self.numbers[:, :, start:end], self.scales[:, :, start:end] = codes, scales
 
-    def read(self, end: int) -> Tensor:
-        """Positions 0 to `end`. (B, H, end, D)"""
+    def read(self, start: int, end: int) -> Tensor:
+        """Positions `start` to `end`. (B, H, end - start, D)"""
+        numbers = self.numbers[:, :, start:end]  # (B, H, end - start, D), or packed
         if self.scales is None:
-            return self.numbers[:, :, :end]
-        return dequantise(
-            self.numbers[:, :, :end], self.scales[:, :, :end], self.config.kind, self.dtype
-        )
+            return numbers
+        return dequantise(numbers, self.scales[:, :, start:end], self.config.kind, self.dtype)
 
 
-class LayerKVCache:
+class LayerKVCache(NamedTuple):
     """Keys and values of one layer."""
 
-    def __init__(self, keys: TensorStore, values: TensorStore):
-        self.keys, self.values = keys, values
+    keys: TensorStore
+    values: TensorStore
 
-    def update(self, k: Tensor, v: Tensor, start: int) -> tuple[Tensor, Tensor]:
-        """Store (B, H, T, D) from `start` on; returns all of both, (B, H, start + T, D)."""
-        end = start + k.shape[2]
-        self.keys.write(k, start)
-        self.values.write(v, start)
-        return self.keys.read(end), self.values.read(end)
+
+class DecoupledLayerKVCache(NamedTuple):
+    """What one layer of decoupled attention keeps, see models.decoupled."""
+
+    semantic: TensorStore  # keys without position
+    geometric: TensorStore  # keys with it
+    values: TensorStore
+
+
+# (context, window) in ascending order: beyond so many positions, a query looks so far back.
+Windows = tuple[tuple[int, int | None], ...]
 
 
 class KVCache:
@@ -109,7 +111,7 @@ class KVCache:
         values: KVCacheTensorConfig | None = None,
     ):
         shape = (batch, num_kv_heads, max_len, head_dim)
-        self.layers = [
+        self.layers: list[LayerKVCache | DecoupledLayerKVCache] = [
             LayerKVCache(
                 TensorStore(shape, keys, dtype, device), TensorStore(shape, values, dtype, device)
             )
@@ -117,21 +119,72 @@ class KVCache:
         ]
         self.max_len = max_len
         self.length = 0  # positions filled, the same for every layer once a step is complete
+        self.windows: Windows = ()
+
+    @classmethod
+    def decoupled(
+        cls,
+        num_layers: int,
+        batch: int,
+        num_kv_heads: int,
+        max_len: int,
+        widths: tuple[int, int, int],
+        dtype: torch.dtype = torch.float32,
+        device: str | torch.device = "cpu",
+        kinds: tuple[KVCacheTensorConfig | None, ...] = (None, None, None),
+    ) -> "KVCache":
+        """The same for decoupled attention.
+
+        Args:
+            widths: numbers of a head's semantic key, geometric key and value.
+            kinds: their number formats; None: `dtype`.
+        """
+        cache = cls(0, batch, num_kv_heads, max_len, 0, dtype, device)
+
+        def store(width: int, kind: KVCacheTensorConfig | None) -> TensorStore:
+            shape = (batch, num_kv_heads, max_len, width)
+            return TensorStore(shape, kind and kind.fitted(width), dtype, device)
+
+        cache.layers = [
+            DecoupledLayerKVCache(*map(store, widths, kinds)) for _ in range(num_layers)
+        ]
+        return cache
 
     @property
     def nbytes(self) -> int:
         """Bytes of all layers at full length."""
-        return sum(layer.keys.nbytes + layer.values.nbytes for layer in self.layers)
+        return sum(store.nbytes for layer in self.layers for store in layer)
 
-    def update(self, layer: int, k: Tensor, v: Tensor) -> tuple[Tensor, Tensor]:
-        """Store new keys and values (B, H, T, D) of a layer after those already held.
+    def window(self, positions: int) -> int | None:
+        """How far back `positions` new queries look, themselves counted; None: to the beginning."""
+        wide = None
+        for beyond, window in self.windows:
+            wide = window if self.length + positions > beyond else wide
+        return wide
 
-        Returns all of them, (B, H, length + T, D). `advance` moves `length` once all layers wrote.
+    def first(self, positions: int) -> int:
+        """The earliest position that any of `positions` new queries looks at."""
+        window = self.window(positions)
+        return 0 if window is None else max(0, self.length + 1 - window)
+
+    def update(self, layer: int, *new: Tensor) -> tuple[Tensor, ...]:
+        """Store a layer's new keys and values, each (B, H, T, D), after those already held.
+
+        Returns all that the new queries look at, (B, H, S, D), S = length + T - first(T).
+        `advance` moves `length` once all layers wrote.
         """
-        end = self.length + k.shape[2]
+        T = new[0].shape[2]
+        self.require(T)
+        first, end = self.first(T), self.length + T
+        for store, x in zip(self.layers[layer], new, strict=True):
+            store.write(x, self.length)
+        return tuple(store.read(first, end) for store in self.layers[layer])
+
+    def require(self, positions: int) -> None:
+        """Refuse to go on where there is no room for so many more."""
+        end = self.length + positions
         if end > self.max_len:
             raise UserError(f"KV cache is full: {end} positions wanted, capacity {self.max_len}")
-        return self.layers[layer].update(k, v, self.length)
 
     def advance(self, positions: int) -> None:
         """Count positions that every layer has stored."""

@@ -3,7 +3,8 @@
 The block formats are llama.cpp's q8_0 and q4_0, and QLoRA's nf4 (arXiv:2305.14314).
 """
 
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from models.errors import UserError
@@ -22,6 +23,7 @@ class KVCacheKind(StrEnum):
 
 BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "q8_0": 8, "q4_0": 4, "nf4": 4}  # of one number
 SCALE_BITS = 16  # fp16, one a block
+AUTO = "auto"  # no kind: inference measures which one to use
 
 
 @dataclass(frozen=True)
@@ -35,19 +37,37 @@ class KVCacheTensorConfig:
     def quantised(self) -> bool:
         return BITS[self.kind] < 16
 
+    def require(self, width: int) -> None:
+        """Refuse heads that are no whole number of blocks."""
+        if self.quantised and width % self.block:
+            raise UserError(
+                f"cache_kind {self.kind} needs heads of a multiple of {self.block} numbers, "
+                f"not {width}"
+            )
+
+    def fitted(self, width: int) -> "KVCacheTensorConfig":
+        """The same with blocks that a narrower part divides into."""
+        return replace(self, block=math.gcd(self.block, width))
+
     def bytes_per_vector(self, head_dim: int) -> int:
         """Bytes of one head's key or value at one position."""
         scales = SCALE_BITS * head_dim // self.block if self.quantised else 0
         return (BITS[self.kind] * head_dim + scales) // 8
 
 
-def parse_cache_kind(text: str) -> tuple[KVCacheTensorConfig, KVCacheTensorConfig]:
-    """`q8_0` for both, or `q8_0/nf4` for keys and values apart."""
+def parse_cache_kind(text: str, parts: int = 2) -> tuple[KVCacheTensorConfig, ...]:
+    """`q8_0` for all parts, `q8_0/nf4` for keys and values apart.
+
+    Args:
+        parts: 2, or 3 where semantic and geometric keys are kept apart: `nf4/q8_0/nf4`.
+    """
+    if text == AUTO:
+        raise UserError("cache_kind auto is measured with a tokenizer's text: ask through Omni")
     names = text.split("/")
     known = [kind.value for kind in KVCacheKind]
-    if len(names) > 2 or not set(names) <= set(known):
-        raise UserError(
-            f"cache_kind {text!r} is unknown: use one of {', '.join(known)}, or KEYS/VALUES"
-        )
-    keys, values = names[0], names[-1]
-    return KVCacheTensorConfig(KVCacheKind(keys)), KVCacheTensorConfig(KVCacheKind(values))
+    if len(names) > parts or not set(names) <= set(known):
+        apart = "KEYS/VALUES" if parts == 2 else "KEYS/VALUES or SEMANTIC/GEOMETRIC/VALUES"
+        raise UserError(f"cache_kind {text!r} is unknown: use one of {', '.join(known)}, or {apart}")
+    if len(names) < parts:  # one name of keys stands for both of their parts
+        names = [names[0]] * (parts - 1) + [names[-1]]
+    return tuple(KVCacheTensorConfig(KVCacheKind(name)) for name in names)

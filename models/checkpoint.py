@@ -95,6 +95,7 @@ class Pretrained(nn.Module):
     """`from_pretrained` and `save_pretrained` for a module built from one dataclass config."""
 
     config_class: type
+    folder: Path | None = None  # where the weights were read
 
     def saved_tensors(self, dtype: torch.dtype) -> dict[str, Tensor]:
         """What goes to disk: floating point in `dtype`, the rest as it is."""
@@ -129,4 +130,5 @@ class Pretrained(nn.Module):
             values = values["parts"][name]
         module = cls(config_from_dict(cls.config_class, values, str(folder / "config.json")))
         load_strict(module, read_tensors(folder, name), str(folder / f"{name}.safetensors"))
+        module.folder = folder
         return module.eval()

@@ -1,4 +1,4 @@
-"""Block quantisation: numbers kept in 8 or 4 bits, each block of the last dimension with a scale.
+"""Quantisation: numbers in 8 or 4 bits that share a scale, a block of them (caches) or a row (weights).
 
 Pure functions on tensors. q8_0 and q4_0 are llama.cpp's formats, nf4 is QLoRA's (arXiv:2305.14314)
 with fp16 scales. Who stores the codes, and when they are read, is models.cache's business.
@@ -42,8 +42,15 @@ def quantise(x: Tensor, kind: KVCacheKind, block: int) -> tuple[Tensor, Tensor]:
     else:
         levels = scaled.new_tensor(NF4_LEVELS)
         middles = (levels[1:] + levels[:-1]) / 2  # (15,)
-        codes = pack(torch.bucketize(scaled, middles).to(torch.uint8).flatten(-2))
+        codes = pack(torch.bucketize(scaled.contiguous(), middles).to(torch.uint8).flatten(-2))
     return codes, scales[..., 0]
+
+
+def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
+    """A matrix (rows, columns) as int8 of the same shape and fp32 scales (rows, 1)."""
+    weight = weight.float()
+    scales = weight.abs().amax(dim=-1, keepdim=True).clamp_min(LEAST_SCALE) / 127  # (rows, 1)
+    return (weight / scales).round().to(torch.int8), scales
 
 
 def dequantise(codes: Tensor, scales: Tensor, kind: KVCacheKind, dtype: torch.dtype) -> Tensor:

@@ -2,7 +2,8 @@
 
 Reads token ids or ready embeddings (so that pictures and sounds can stand between words) and gives
 next-token logits. Checkpoints carry Hugging Face's Qwen3 names, so `transformers` loads ours and we
-load any dense Qwen3, sharded or not. It knows nothing of tokenizers, sampling or chat.
+load any dense Qwen3, sharded or not; with `attention: dba` it is no Qwen3, and says so. It knows
+nothing of tokenizers, sampling or chat.
 """
 
 from dataclasses import asdict, dataclass
@@ -15,8 +16,21 @@ from torch.nn import functional as F
 from models.block import Block, BlockConfig, RMSNorm, causal_mask, init_weights, rope_table
 from models.cache import KVCache
 from models.cachekind import parse_cache_kind
-from models.checkpoint import WEIGHTS, Pretrained, load_strict, read_json, read_tensors, write_json
+from models.checkpoint import (
+    WEIGHTS,
+    Pretrained,
+    config_from_dict,
+    load_strict,
+    read_json,
+    read_tensors,
+    write_json,
+)
+from models.decoupled import DecoupledAttention, DecoupledConfig
 from models.errors import UserError
+from models.quantization import quantise_rows
+
+DECOUPLED_TYPE = "muomni_dba"  # the model_type of a Thinker with decoupled attention
+DECOUPLED_FIELDS = {"attention", "semantic_dim", "geometric_dim", "value_dim"}  # not Qwen3's
 
 
 @dataclass
@@ -37,6 +51,41 @@ class ThinkerConfig:
     bos_token_id: int = 1
     eos_token_id: int = 2
     pad_token_id: int = 3
+    attention: str = "standard"  # Qwen3's, or dba: decoupled bottleneck, see models.decoupled
+    semantic_dim: int = 16  # dba only: of a head's keys without position
+    geometric_dim: int = 32  # dba only: of a head's keys with it
+    value_dim: int = 32  # dba only: of a head's values
+
+    def __post_init__(self) -> None:
+        if self.attention not in ("standard", "dba"):
+            raise UserError(f"attention {self.attention!r} is unknown: use standard or dba")
+        if self.decoupled and (min(self.cache_widths) < 1 or self.geometric_dim % 2):
+            raise UserError(
+                "semantic_dim and value_dim must be at least 1, geometric_dim even and at least 2, "
+                f"not {self.semantic_dim}, {self.value_dim}, {self.geometric_dim}"
+            )
+
+    @property
+    def decoupled(self) -> bool:
+        return self.attention == "dba"
+
+    @property
+    def cache_widths(self) -> tuple[int, ...]:
+        """Numbers a head stores at each position: of its keys (of each of their parts), its values."""
+        if self.decoupled:
+            return self.semantic_dim, self.geometric_dim, self.value_dim
+        return self.head_dim, self.head_dim
+
+    def cache_bytes(self, kind: str) -> int:
+        """Bytes of one token in all layers of a cache of this kind."""
+        each = 0
+        configs = parse_cache_kind(kind, len(self.cache_widths))
+        for width, config in zip(self.cache_widths, configs, strict=True):
+            if self.decoupled:
+                config = config.fitted(width)
+            config.require(width)
+            each += config.bytes_per_vector(width)
+        return each * self.num_key_value_heads * self.num_hidden_layers
 
     def block(self) -> BlockConfig:
         """The sizes of one layer."""
@@ -50,9 +99,45 @@ class ThinkerConfig:
             self.rms_norm_eps,
         )
 
+    def new_attention(self) -> DecoupledAttention | None:
+        """A layer's attention; None: the block's own."""
+        if not self.decoupled:
+            return None
+        config = DecoupledConfig(
+            self.hidden_size,
+            self.num_attention_heads,
+            self.num_key_value_heads,
+            *self.cache_widths,
+            self.rms_norm_eps,
+        )
+        return DecoupledAttention(config)
+
+    def to_json(self) -> dict:
+        """What `config.json` says of a Thinker that stands alone."""
+        if self.decoupled:
+            return {"model_type": DECOUPLED_TYPE} | asdict(self)
+        return self.to_hugging_face()
+
+    @classmethod
+    def from_json(cls, values: dict, source: str) -> "ThinkerConfig":
+        """Read a `config.json`: ours, or any dense Qwen3's."""
+        if values.get("model_type") != DECOUPLED_TYPE:
+            return cls.from_hugging_face(values, source)
+        values = {key: value for key, value in values.items() if key != "model_type"}
+        return config_from_dict(cls, values, source)
+
     def to_hugging_face(self) -> dict:
-        """The `config.json` that `transformers` reads."""
-        return asdict(self) | {
+        """The `config.json` that `transformers` reads.
+
+        Raises:
+            UserError: decoupled attention, which Qwen3 has not.
+        """
+        if self.decoupled:
+            raise UserError(
+                "a Thinker with attention dba is not a Qwen3: transformers cannot read it"
+            )
+        qwen3 = {key: value for key, value in asdict(self).items() if key not in DECOUPLED_FIELDS}
+        return qwen3 | {
             "architectures": ["Qwen3ForCausalLM"],
             "model_type": "qwen3",
             "attention_bias": False,
@@ -77,7 +162,7 @@ class ThinkerConfig:
         eos = values.get("eos_token_id")
         if isinstance(eos, list):
             values["eos_token_id"] = eos[0]
-        names = cls.__dataclass_fields__
+        names = cls.__dataclass_fields__.keys() - DECOUPLED_FIELDS
         return cls(**{key: values[key] for key in names if values.get(key) is not None})
 
 
@@ -87,7 +172,9 @@ class Decoder(nn.Module):
     def __init__(self, config: ThinkerConfig):
         super().__init__()
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
-        self.layers = nn.ModuleList(Block(config.block()) for _ in range(config.num_hidden_layers))
+        self.layers = nn.ModuleList(
+            Block(config.block(), config.new_attention()) for _ in range(config.num_hidden_layers)
+        )
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
 
 
@@ -95,6 +182,7 @@ class Thinker(Pretrained):
     """Causal language model over tokens and embeddings."""
 
     config_class = ThinkerConfig
+    int8 = False  # whether the matrices are rounded to 8 bits
 
     def __init__(self, config: ThinkerConfig):
         super().__init__()
@@ -119,16 +207,12 @@ class Thinker(Pretrained):
         """
         c, weight = self.config, self.model.embed_tokens.weight
         length = max_len or c.max_position_embeddings
-        return KVCache(
-            c.num_hidden_layers,
-            batch,
-            c.num_key_value_heads,
-            length,
-            c.head_dim,
-            weight.dtype,
-            weight.device,
-            *(parse_cache_kind(kind) if kind else ()),
-        )
+        sizes = (c.num_hidden_layers, batch, c.num_key_value_heads, length)
+        parts = len(c.cache_widths)
+        kinds = parse_cache_kind(kind, parts) if kind else (None,) * parts
+        if c.decoupled:
+            return KVCache.decoupled(*sizes, c.cache_widths, weight.dtype, weight.device, kinds)
+        return KVCache(*sizes, c.head_dim, weight.dtype, weight.device, *kinds)
 
     def hidden(
         self,
@@ -145,7 +229,9 @@ class Thinker(Pretrained):
         B, T, _ = inputs_embeds.shape
         past = cache.length if cache is not None else 0
         S, device = past + T, inputs_embeds.device
-        mask = causal_mask(T, S, device) if T > 1 else None  # (1, 1, T, S)
+        first = cache.first(T) if cache is not None else 0  # a window leaves out what is before
+        window = cache.window(T) if cache is not None else None
+        mask = causal_mask(T, S - first, device, window) if T > 1 else None  # (1, 1, T, S - first)
         positions = torch.arange(past, S, device=device)  # (T,)
         if packed is not None:
             mask = mask & (packed[:, None, :, None] == packed[:, None, None])  # (B, 1, T, T)
@@ -155,11 +241,13 @@ class Thinker(Pretrained):
             if attention_mask.shape != (B, S):
                 raise ValueError(f"attention_mask is {tuple(attention_mask.shape)}, not {(B, S)}")
             real = attention_mask.bool()
-            mask = real[:, None, None] if mask is None else mask & real[:, None, None]
+            seen = real[:, None, None, first:]  # (B, 1, 1, S - first)
+            mask = seen if mask is None else mask & seen
             # Left padding must not shift positions: count real tokens only.
             positions = (real.long().cumsum(-1) - 1).clamp_min(0)[:, past:]  # (B, T)
         c = self.config
-        rope = rope_table(positions, c.head_dim, c.rope_theta)
+        width = c.geometric_dim if c.decoupled else c.head_dim
+        rope = rope_table(positions, width, c.rope_theta)
         x = inputs_embeds
         for i, layer in enumerate(self.model.layers):
             x = layer(x, rope, mask, cache, i)  # (B, T, hidden)
@@ -169,8 +257,25 @@ class Thinker(Pretrained):
 
     def logits(self, hidden: Tensor) -> Tensor:
         """Vocabulary scores. (..., hidden) -> (..., vocab)"""
+        return hidden @ self.head_weight.T
+
+    @property
+    def head_weight(self) -> Tensor:
+        """The vocabulary's matrix (vocab, hidden): the embeddings' own where they are tied."""
         tied = self.config.tie_word_embeddings
-        return hidden @ (self.model.embed_tokens if tied else self.lm_head).weight.T
+        return (self.model.embed_tokens if tied else self.lm_head).weight
+
+    @torch.no_grad()
+    def round_to_int8(self) -> None:
+        """Round every matrix to 8 bits and a scale a row, in place; numbers keep their dtype.
+
+        PyTorch then computes with the very weights that compiled decoding reads as int8.
+        """
+        for parameter in self.parameters():
+            if parameter.dim() == 2:
+                codes, scales = quantise_rows(parameter)
+                parameter.copy_(codes * scales)
+        self.int8 = True
 
     def forward(
         self,
@@ -200,7 +305,7 @@ class Thinker(Pretrained):
     ) -> None:
         super().save_pretrained(folder, name, dtype)
         if name == WEIGHTS:
-            write_json(Path(folder) / "config.json", self.config.to_hugging_face())
+            write_json(Path(folder) / "config.json", self.config.to_json())
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> "Thinker":
@@ -210,9 +315,10 @@ class Thinker(Pretrained):
             return super().from_pretrained(folder, name)
         source = str(folder / "config.json")
         values = read_json(folder / "config.json")
-        module = cls(ThinkerConfig.from_hugging_face(values, source))
+        module = cls(ThinkerConfig.from_json(values, source))
         tensors = read_tensors(folder)
         if module.config.tie_word_embeddings:
             tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
         load_strict(module, tensors, str(folder))
+        module.folder = folder
         return module.eval()

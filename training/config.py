@@ -18,6 +18,9 @@ CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 FREE = {"steps", "accumulate", "parallel", "prefetch", "compile"}
 FREE |= {"checkpoint_minutes", "validate_every", "log_every"}
 
+# Settings of the Thinker's network that presets leave at their defaults.
+OPTIONS = {"attention", "semantic_dim", "geometric_dim", "value_dim"}
+
 
 @dataclass
 class TrainConfig:
@@ -93,7 +96,8 @@ def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text:
     found = False
     for stage in stages:
         settings = sections[stage].get(section, {})
-        if key in settings or key in known:
+        optional = OPTIONS if (stage, section) == ("thinker", "model") else set()
+        if key in settings or key in known | optional:
             sections[stage].setdefault(section, {})[key] = parse_value(value)
             found = True
     if not found:

@@ -162,10 +162,10 @@ def replace(fresh: Path, final: Path) -> Path:
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("--preset", choices=PRESETS, default="tiny")
+    parser.add_argument("--preset", choices=PRESETS, default="tiny", help="that was trained")
     parser.add_argument("--runs_dir", type=Path, help="training runs (runs/PRESET)")
     parser.add_argument("--data_dir", type=Path, help="generated data (build/data/PRESET)")
-    parser.add_argument("--out", type=Path, default=ROOT / "checkpoints")
+    parser.add_argument("--out", type=Path, default=ROOT / "checkpoints", help="the new folders")
     args = parser.parse_args(arguments)
     paths = Paths(
         data=args.data_dir or ROOT / "build" / "data" / args.preset,

@@ -33,6 +33,7 @@ def test_chapter_is_whole(page):
     assert text.count("<details") == text.count("</details>") >= 2, "fewer than two exercises"
     solutions = re.findall(r"<details.*?</details>", text, re.DOTALL)
     assert all("assert " in solution for solution in solutions), "a solution checks nothing"
+    assert not [b for b in blocks if b.solution and b.slow], "a solution that the tests leave out"
     assert "$$" in text, "no formula"
     assert re.search(r"^## Papers$", text, re.MULTILINE)
     assert [symbol for _, symbol in code_links(page) if symbol], "no pointer to a line of code"
@@ -47,6 +48,10 @@ def test_figures_and_sounds_are_made_by_the_page(page):
     assert shown, "nothing to see or hear"
     assert not [name for name in shown if not (ROOT / FIGURES / name).is_file()]
     assert not [name for name in shown if f"docs/figures/{name}" not in code]
+
+
+def test_there_are_chapters():
+    assert 15 <= len(chapters()) <= 20
 
 
 def test_figures_are_few_small_and_used():

@@ -3,9 +3,10 @@
 import re
 
 import pytest
+import yaml
 
 from manual import notebooks, reference
-from manual.chapters import ROOT, workbench
+from manual.chapters import ROOT, find_blocks, workbench
 from manual.links import broken, code_links
 
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
@@ -20,6 +21,28 @@ def test_generated_pages_are_up_to_date(maker):
         if not path.is_file() or path.read_text(encoding="utf-8") != text
     ]
     assert not stale, f"run `python -m manual {name}`"
+
+
+def test_every_command_and_every_flag_is_explained():
+    folders = [ROOT, *(ROOT / name for name in ("inference", "training", "data", "evaluation", "models"))]
+    files = [path for folder in folders for path in folder.glob("*.py")]
+    commands = {path for path in files if "ArgumentParser(" in path.read_text(encoding="utf-8")}
+    assert commands == {ROOT / name for name in reference.COMMANDS}
+    rows = re.findall(r"^\| `.*\|$", reference.flags(), re.MULTILINE)
+    assert len(rows) > 60
+    assert not [row for row in rows if row.endswith("|  |")], "a flag without a meaning"
+
+
+def test_every_config_field_is_in_the_reference():
+    text = reference.configs()
+    for name in ("models", "inference", "training", "data", "evaluation"):
+        for path in (ROOT / name).rglob("*.py"):
+            for found in re.findall(r"^class (\w+(?:Config|Options))\b", path.read_text("utf-8"), re.M):
+                assert f"\n## {found}\n" in text, f"{path.name}: {found}"
+    for preset in reference.PRESETS:
+        for stage, sections in yaml.safe_load((ROOT / f"configs/{preset}.yaml").read_text()).items():
+            for key in (sections or {}).get("data") or {}:
+                assert f"| {stage} | `{key}` |" in text
 
 
 def test_reference_holds_flags_fields_and_functions():
@@ -39,8 +62,14 @@ def test_the_museum_names_ten_failures_and_their_tests():
     exhibits = re.split(r"^## \d+\. ", page.read_text(encoding="utf-8"), flags=re.MULTILINE)[1:]
     assert len(exhibits) >= 10
     assert all("Caught by [`test_" in exhibit for exhibit in exhibits)
+    for exhibit in exhibits:
+        code = "\n".join(block.code for block in find_blocks(exhibit))
+        assert "assert " in code, f"nothing is reproduced: {exhibit[:40]}"
     tests = [symbol for path, symbol in code_links(page) if "tests" in path.parts]
     assert len(tests) >= len(exhibits) and all(name.startswith("test_") for name in tests)
+    shown = re.findall(r"\[`(test_\w+)`\]", page.read_text(encoding="utf-8"))
+    assert shown == tests, "a link names another test than it leads to"
+    assert not broken(page), "a test that is named does not exist"
 
 
 def test_a_notebook_runs(tmp_path):

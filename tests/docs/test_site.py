@@ -1,4 +1,6 @@
-"""The site builds without a warning; formulas, sounds and links to lines of code are in it."""
+"""The site builds without a warning; formulas, diagrams, sounds and links to lines of code are in it."""
+
+import re
 
 from mkdocs.commands.build import build
 from mkdocs.config import load_config
@@ -15,5 +17,10 @@ def test_site_builds_without_a_warning(tmp_path):
     assert "<math" in text and "arithmatex" not in text
     assert "code/models/block.py.html#__codelineno-0-" in text
     assert "<audio" in pages["12-codec-listening"].read_text(encoding="utf-8")
+    first = pages["01-first-conversation"].read_text(encoding="utf-8")
+    assert '<div class="diagram"><svg' in first and 'class="mermaid"' not in first
+    formulas = [f for p in pages.values() for f in re.findall(r"<math.*?</math>", p.read_text("utf-8"))]
+    assert len(formulas) > 20
+    assert not [formula for formula in formulas if "\\" in formula], "a command was not understood"
     source = (tmp_path / "code" / "models" / "block.py.html").read_text(encoding="utf-8")
     assert 'id="__codelineno-0-1"' in source or 'name="__codelineno-0-1"' in source

@@ -72,15 +72,15 @@ def test_a_stopped_answer_is_remembered_as_far_as_it_was_read(omni):
 def test_an_interrupted_step_leaves_the_session_usable(omni, monkeypatch):
     session = omni.session(max_new_tokens=6)
     session.ask("one")
-    forward, calls = type(omni.model.thinker).hidden, []
+    embed, calls = type(omni.model.thinker).embed, []
 
     def interrupted(self, *arguments, **options):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return forward(self, *arguments, **options)
+        return embed(self, *arguments, **options)
 
-    monkeypatch.setattr(type(omni.model.thinker), "hidden", interrupted)
+    monkeypatch.setattr(type(omni.model.thinker), "embed", interrupted)
     with pytest.raises(KeyboardInterrupt):
         session.ask("two")
     monkeypatch.undo()

@@ -1,0 +1,140 @@
+"""The compiled decode step as a shared library: found, or compiled at its first use.
+
+It is kept beside the checkpoint, in `compiled/`, or in the user's cache where that cannot be
+written, under a name made of the source, torch's version and the processor: anything else is
+simply compiled again, and all of it may be deleted. A folder of weights from a stranger must never
+run code, so a library beside a checkpoint is loaded only if this user's cache knows its digest.
+"""
+
+import ctypes
+import hashlib
+import logging
+import os
+import platform
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import torch
+
+from inference.notice import notice
+
+FOLDER = Path(__file__).parent
+SOURCES = (FOLDER / "decode.cpp", FOLDER / "matrix.h")
+FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fopenmp")
+ANSWERS = "plain PyTorch decodes instead: the same answers, slower"
+
+_libraries: dict[str, ctypes.CDLL | str] = {}  # by key; text: why there is none
+
+
+def library(checkpoint: Path | None) -> ctypes.CDLL | str:
+    """The library, or the reason why there is none (a notice gives it once)."""
+    key = machine_key()
+    if key not in _libraries:
+        try:
+            _libraries[key] = load(checkpoint, key)
+        except (OSError, RuntimeError, ImportError) as error:
+            reason = " ".join(str(error).split())[:200]
+            _libraries[key] = f"the decode step cannot be compiled here ({reason})"
+            notice(f"{_libraries[key]}; {ANSWERS}. It needs g++ and ninja; --native off hides this")
+    return _libraries[key]
+
+
+def load(checkpoint: Path | None, key: str) -> ctypes.CDLL:
+    """Open the library that belongs to the key, compiled now if there is none."""
+    path = library_folder(checkpoint) / f"decode-{key}.so"
+    if not usable(path):
+        notice("compiling the decode step for this processor, once (some 10 s) …")
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with locked(path.with_name("lock")):
+            if not usable(path):  # another process may have made it meanwhile
+                compile_to(path)
+    opened = ctypes.CDLL(str(path))
+    opened.decode_step.restype = ctypes.c_double
+    return opened
+
+
+def machine_key() -> str:
+    """Names what a compiled step depends on: change any, and another one is wanted."""
+    digest = hashlib.sha256()
+    for source in SOURCES:
+        digest.update(source.read_bytes())
+    digest.update(" ".join([*FLAGS, torch.__version__, processor()]).encode())
+    return digest.hexdigest()[:16]
+
+
+def processor() -> str:
+    """The model and the instruction sets of the first core."""
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    names = ("model name", "flags", "CPU part", "Features")  # x86's, then Arm's
+    return "\n".join(line for line in first.splitlines() if line.startswith(names))
+
+
+def user_cache() -> Path:
+    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muomni"
+
+
+def library_folder(checkpoint: Path | None) -> Path:
+    """Where libraries are kept; UOMNI_NATIVE_DIR names another place, as the tests do."""
+    if chosen := os.environ.get("UOMNI_NATIVE_DIR"):
+        return Path(chosen)
+    if checkpoint is not None and os.access(checkpoint, os.W_OK):
+        return checkpoint / "compiled"
+    return user_cache()
+
+
+def usable(path: Path) -> bool:
+    """Whether the file is there and this user compiled it."""
+    return path.is_file() and (ours(path.parent) or mark(path).exists())
+
+
+def ours(folder: Path) -> bool:
+    """Whether nobody but the user puts files there, unlike into a folder of weights."""
+    return folder in (user_cache(), Path(os.environ.get("UOMNI_NATIVE_DIR") or user_cache()))
+
+
+def mark(path: Path) -> Path:
+    """The empty file that says: this user compiled a library of this content."""
+    return user_cache() / "compiled" / hashlib.sha256(path.read_bytes()).hexdigest()
+
+
+@contextmanager
+def locked(path: Path) -> Iterator[None]:
+    """Hold a lock among processes; the system frees it even when its holder is killed."""
+    import fcntl
+
+    with path.open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def compile_to(path: Path) -> None:
+    """Compile in a folder of its own, then move into place: nobody sees half a library."""
+    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)  # no GPU is no news
+    from torch.utils import cpp_extension
+
+    with TemporaryDirectory(dir=path.parent) as build, programs_of_this_python():
+        cpp_extension.load(
+            "decode", [str(SOURCES[0])], list(FLAGS), build_directory=build, is_python_module=False
+        )
+        built = Path(build) / "decode.so"
+        if not ours(path.parent):
+            mark(built).parent.mkdir(parents=True, exist_ok=True)
+            mark(built).touch()
+        os.replace(built, path)
+
+
+@contextmanager
+def programs_of_this_python() -> Iterator[None]:
+    """Let pip's ninja be found where the environment was not activated."""
+    before = os.environ.get("PATH", "")
+    os.environ["PATH"] = f"{before}{os.pathsep}{Path(sys.executable).parent}"
+    try:
+        yield
+    finally:
+        os.environ["PATH"] = before

@@ -1,0 +1,187 @@
+"""NativeStep: decoding one token for each row with one call into compiled code.
+
+Packs the Thinker's weights as decode.cpp reads them and hands it the KV cache's own memory. What it
+cannot serve (a GPU, quantised caches, more than eight rows) is left to PyTorch.
+"""
+
+import ctypes
+from ctypes import POINTER, c_float, c_int32, c_int64, c_void_p
+from weakref import WeakKeyDictionary
+
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from inference.config import GenerateConfig
+from inference.native.library import library
+from models.block import rope_frequencies
+from models.cache import KVCache
+from models.errors import UserError
+from models.quantization import quantise_rows
+from models.thinker import Thinker
+
+MAX_BATCH = 8
+LANES, COLUMNS = 16, 8  # what rows and columns of a matrix are padded to
+KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
+DENSE = (torch.float32, torch.bfloat16)
+
+
+class Matrix(ctypes.Structure):
+    _fields_ = [
+        *(("numbers", c_void_p), ("scales", c_void_p)),
+        *(("rows", c_int64), ("columns", c_int64)),
+    ]
+
+
+class Layer(ctypes.Structure):
+    _fields_ = [
+        *((name, c_void_p) for name in ("attention_norm", "mlp_norm", "q_norm", "k_norm")),
+        *((name, Matrix) for name in ("q", "k", "v", "o", "gate", "up", "down")),
+    ]
+
+
+class Model(ctypes.Structure):
+    _fields_ = [
+        *((name, c_int64) for name in ("hidden", "layer_count", "heads", "kv_heads", "head_dim")),
+        *(("eps", c_float), ("kind", c_int32), ("frequencies", c_void_p), ("norm", c_void_p)),
+        *(("layers", POINTER(Layer)), ("head", Matrix)),
+    ]
+
+
+class Cache(ctypes.Structure):
+    _fields_ = [
+        *(("keys", POINTER(c_void_p)), ("values", POINTER(c_void_p))),
+        *(("batch", c_int64), ("capacity", c_int64), ("bf16", c_int32)),
+    ]
+
+
+class PackedThinker:
+    """A Thinker's weights as decode.cpp reads them, in `thinker`'s dtype or int8."""
+
+    def __init__(self, thinker: Thinker) -> None:
+        self.state = weights_state(thinker)
+        self.vocab_size = thinker.config.vocab_size
+        self.dtype = torch.int8 if thinker.int8 else thinker.model.embed_tokens.weight.dtype
+        self.kept: list[Tensor] = []  # compiled code sees addresses: this keeps them valid
+        c = thinker.config
+        self.layers = (Layer * c.num_hidden_layers)(*map(self._layer, thinker.model.layers))
+        self.model = Model(
+            *(c.hidden_size, c.num_hidden_layers, c.num_attention_heads, c.num_key_value_heads),
+            *(c.head_dim, c.rms_norm_eps, KINDS[self.dtype]),
+            self._vector(rope_frequencies(c.head_dim, c.rope_theta)),
+            self._vector(thinker.model.norm.weight),
+            self.layers,
+            self._matrix(thinker.head_weight),
+        )
+
+    def _layer(self, block) -> Layer:
+        attention, mlp = block.self_attn, block.mlp
+        norms = (block.input_layernorm, block.post_attention_layernorm)
+        parts = (attention.q_proj, attention.k_proj, attention.v_proj, attention.o_proj)
+        return Layer(
+            *(self._vector(norm.weight) for norm in (*norms, attention.q_norm, attention.k_norm)),
+            *map(self._matrix, [p.weight for p in (*parts, mlp.gate_proj, mlp.up_proj, mlp.down_proj)]),
+        )
+
+    def _vector(self, values: Tensor) -> int:
+        self.kept.append(values.detach().float().contiguous())
+        return self.kept[-1].data_ptr()
+
+    def _matrix(self, weight: Tensor) -> Matrix:
+        """Panels of 16 rows, column after column (pairs of columns where numbers are small)."""
+        weight = weight.detach()
+        weight = F.pad(weight, (0, -weight.shape[1] % COLUMNS, 0, -weight.shape[0] % LANES))
+        rows, columns = weight.shape
+        scales = None
+        if self.dtype == torch.int8:
+            weight, row_scales = quantise_rows(weight)  # (rows, columns), (rows, 1)
+            scales = self._vector(row_scales)
+        pair = 1 if self.dtype == torch.float32 else 2
+        panels = weight.view(rows // LANES, LANES, columns // pair, pair).transpose(1, 2)
+        self.kept.append(panels.contiguous())  # (rows / 16, columns / pair, 16, pair)
+        return Matrix(self.kept[-1].data_ptr(), scales, rows, columns)
+
+
+class NativeStep:
+    """A packed Thinker bound to one cache."""
+
+    def __init__(self, function, packed: PackedThinker, cache: KVCache) -> None:
+        self.function, self.packed, self.cache = function, packed, cache
+        count = len(cache.layers)
+        keys, values = zip(*((x.keys.numbers, x.values.numbers) for x in cache.layers))
+        self.described = Cache(
+            (c_void_p * count)(*(x.data_ptr() for x in keys)),
+            (c_void_p * count)(*(x.data_ptr() for x in values)),
+            *(keys[0].shape[0], cache.max_len, keys[0].dtype == torch.bfloat16),
+        )
+
+    def __call__(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, float]:
+        """Run a token of each row into the cache.
+
+        Args:
+            embedded: (B, hidden).
+            mask: bool (B, S + 1), True for real tokens; None: all are.
+
+        Returns:
+            logits (B, V) in fp32, and the seconds that these took of the whole.
+        """
+        self.cache.require(1)
+        embedded = embedded.float().contiguous()
+        mask = None if mask is None else mask.contiguous()
+        logits = embedded.new_empty(embedded.shape[0], self.packed.model.head.rows)
+        seconds = self.function(
+            ctypes.byref(self.packed.model),
+            ctypes.byref(self.described),
+            c_int64(self.cache.length),
+            c_void_p(None if mask is None else mask.data_ptr()),
+            c_void_p(embedded.data_ptr()),
+            c_void_p(logits.data_ptr()),
+            c_int32(torch.get_num_threads()),
+        )
+        self.cache.advance(1)
+        return logits[:, : self.packed.vocab_size], seconds
+
+
+_packed: WeakKeyDictionary[Thinker, PackedThinker] = WeakKeyDictionary()
+
+
+def native_step(thinker: Thinker, cache: KVCache, config: GenerateConfig) -> NativeStep | None:
+    """The compiled step for this model and cache, or None: PyTorch then.
+
+    Raises:
+        UserError: the config insists on it, and it cannot be had.
+    """
+    found = unsuited(thinker, cache) or library(thinker.folder)
+    if isinstance(found, str):
+        if config.native == "on":
+            raise UserError(f"native is on, but {found}")
+        return None
+    if thinker not in _packed or _packed[thinker].state != weights_state(thinker):
+        _packed[thinker] = PackedThinker(thinker)
+    return NativeStep(found.decode_step, _packed[thinker], cache)
+
+
+def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
+    """Why compiled decoding does not serve this model and cache, or None if it does."""
+    weight = thinker.model.embed_tokens.weight
+    if weight.device.type != "cpu" or weight.dtype not in DENSE:
+        return f"compiled decoding is for fp32, bf16 and int8 on a CPU, not {weight.dtype} there"
+    if thinker.config.head_dim % LANES:
+        return f"compiled decoding is for heads of a multiple of {LANES} channels"
+    if type(thinker) is not Thinker:
+        return f"compiled decoding does not know a {type(thinker).__name__}"
+    if thinker.config.decoupled:
+        return "compiled decoding does not know decoupled attention"
+    if cache.windows:
+        return "compiled decoding looks at the whole context, not at a window"
+    dtypes = {store.numbers.dtype for layer in cache.layers for store in layer}
+    if len(dtypes) > 1 or not dtypes <= set(DENSE):
+        return "compiled decoding reads fp32 and bf16 caches only"
+    if (rows := cache.layers[0].keys.numbers.shape[0]) > MAX_BATCH:
+        return f"compiled decoding takes {MAX_BATCH} rows at once, not {rows}"
+    return None
+
+
+def weights_state(thinker: Thinker) -> list[tuple[int, int]]:
+    """Changes whenever a weight moves or is written to: then it must be packed again."""
+    return [(p.data_ptr(), 0 if p.is_inference() else p._version) for p in thinker.parameters()]

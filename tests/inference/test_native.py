@@ -1,0 +1,224 @@
+"""Compiled decoding: PyTorch's answers from one call a token, or a notice and PyTorch itself."""
+
+import shutil
+import warnings
+from pathlib import Path
+
+import pytest
+import torch
+from torch.utils import cpp_extension
+
+import infer_chat
+from inference import Notice, Omni, generate, generate_batch
+from inference.generation import Generator, prefill, thinker_of
+from inference.native import library as libraries
+from inference.native.step import native_step, unsuited
+from inference.prompt import Prompt
+from models.errors import UserError
+from tests.inference.conftest import picture, tone
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture
+def compiled(compiled_step):
+    if compiled_step is None:
+        pytest.skip("no C++ compiler here")
+
+
+def prompts(omni) -> list[Prompt]:
+    """Text, picture and sound, of different lengths."""
+    config = omni.config()
+    return [
+        omni.prompt("hello there", None, None, None, None, config),
+        omni.prompt("what is this?", picture(3), None, None, "be kind", config),
+        omni.prompt(None, None, (tone(700, 0.3), 16_000), None, None, config),
+    ]
+
+
+@torch.inference_mode()
+def next_logits(omni, native: str, rows: int, steps: int = 6) -> torch.Tensor:
+    """Logits (steps, rows, V) of fixed tokens after left-padded prompts of fixed tokens."""
+    thinker = thinker_of(omni.model)
+    generator = torch.Generator().manual_seed(rows)
+    ids = torch.randint(10, 400, (rows, 20 + steps), generator=generator)
+    mask = torch.arange(20 + steps)[None] >= torch.arange(rows)[:, None]  # (B, 20 + steps)
+    cache, seen = thinker.new_cache(rows, 20 + steps), []
+    thinker.hidden(thinker.embed(ids[:, :20]), mask[:, :20], cache)
+    step = native_step(thinker, cache, omni.config(native="on")) if native == "on" else None
+    for t in range(20, 20 + steps):
+        x, real = thinker.embed(ids[:, t : t + 1]), mask[:, : t + 1]  # (B, 1, D)
+        if step is not None:
+            seen.append(step(x[:, 0], real)[0])
+        else:
+            seen.append(thinker.logits(thinker.hidden(x, real, cache)[:, -1]).float())
+    return torch.stack(seen)
+
+
+def far(one: torch.Tensor, other: torch.Tensor) -> float:
+    """The largest difference, in standard deviations of the logits."""
+    return float((one - other).abs().max() / other.std())
+
+
+@pytest.mark.parametrize("kind", [None, "bf16"])
+def test_the_same_tokens_as_pytorch(compiled, omni, kind):
+    on = omni.config(max_new_tokens=24, native="on", cache_kind=kind)
+    off = omni.config(max_new_tokens=24, native="off", cache_kind=kind)
+    expected = [generate(omni.model, prompt, off) for prompt in prompts(omni)]
+    assert len({tuple(reply) for reply in expected}) == 3
+    assert [generate(omni.model, prompt, on) for prompt in prompts(omni)] == expected
+    assert generate_batch(omni.model, prompts(omni), on) == expected
+
+
+@pytest.mark.parametrize("rows", [1, 3, 8])
+def test_fp32_logits_are_pytorchs_whatever_the_threads(compiled, omni, rows):
+    threads = torch.get_num_threads()
+    alone = next_logits(omni, "on", rows)
+    assert far(alone, next_logits(omni, "off", rows)) < 1e-4
+    try:
+        torch.set_num_threads(2)
+        assert torch.equal(next_logits(omni, "on", rows), alone)
+    finally:
+        torch.set_num_threads(threads)
+
+
+def test_bf16_is_closer_to_fp32_than_pytorchs_bf16(compiled, omni, nano_omni_dir):
+    short = Omni.from_pretrained(nano_omni_dir, dtype="bf16")  # weights are stored in bf16
+    exact = next_logits(omni, "off", 3)
+    error = far(next_logits(short, "on", 3), exact)
+    assert error < 0.1
+    assert error < far(next_logits(short, "off", 3), exact)
+
+
+def test_int8_is_what_pytorch_computes_with_rounded_weights(compiled, nano_omni_dir):
+    rounded = Omni.from_pretrained(nano_omni_dir, dtype="int8")
+    assert far(next_logits(rounded, "on", 3), next_logits(rounded, "off", 3)) < 5e-3
+    for question in ("hello there", "what is this?"):
+        answers = {rounded.chat(question, max_new_tokens=12, native=x) for x in ("on", "off")}
+        assert len(answers) == 1
+
+
+@torch.inference_mode()
+def test_int8_rounding_keeps_the_shipped_models_choices():
+    folder = ROOT / "checkpoints" / "thinker_tiny"
+    exact, rounded = (Omni.from_pretrained(folder, dtype=dtype) for dtype in ("fp32", "int8"))
+    text = (ROOT / "docs" / "training.md").read_text(encoding="utf-8")
+    ids = torch.tensor([exact.tokenizer.encode(text)[:400]])  # (1, S)
+    p, q = (omni.model(input_ids=ids)[0].log_softmax(-1) for omni in (exact, rounded))  # (S, V)
+    assert float((p.exp() * (p - q)).sum(-1).mean()) < 0.01  # nats a token
+    assert float((p.argmax(-1) == q.argmax(-1)).float().mean()) > 0.93
+
+
+def test_new_weights_are_packed_again(compiled, nano_omni_dir):
+    omni = Omni.from_pretrained(nano_omni_dir)
+    before = next_logits(omni, "on", 1)
+    with torch.no_grad():
+        omni.model.thinker.model.layers[0].mlp.up_proj.weight.mul_(0.5)
+    after = next_logits(omni, "on", 1)
+    assert far(after, before) > 0.01
+    assert far(after, next_logits(omni, "off", 1)) < 1e-4
+
+
+def test_a_chat_goes_on_in_one_cache_and_time_is_split(compiled, omni):
+    prompt = prompts(omni)[1]
+    answers = []
+    for native in ("on", "off"):
+        generator = Generator(omni.model, omni.config(max_new_tokens=8, native=native))
+        answers.append([generator.generate(prompt), generator.generate(Prompt([7, 8, 9]))])
+        assert generator.timing.model > 0 and generator.timing.head > 0
+    assert answers[0] == answers[1]
+
+
+def test_a_full_cache_is_refused(compiled, omni):
+    thinker = thinker_of(omni.model)
+    cache = thinker.new_cache(1, 4)
+    prefill(omni.model, [Prompt([5, 6, 7, 8])], cache)
+    step = native_step(thinker, cache, omni.config())
+    with pytest.raises(UserError, match="KV cache is full"):
+        step(torch.zeros(1, thinker.config.hidden_size), None)
+
+
+@pytest.mark.parametrize(
+    "rows, kind, reason", [(1, "q8_0", "caches only"), (9, None, "8 rows"), (1, "fp16", "caches")]
+)
+def test_what_it_does_not_serve_is_left_to_pytorch(omni, rows, kind, reason):
+    cache = thinker_of(omni.model).new_cache(rows, 16, kind)
+    assert reason in unsuited(thinker_of(omni.model), cache)
+    assert native_step(thinker_of(omni.model), cache, omni.config()) is None
+    with pytest.raises(UserError, match=reason):
+        native_step(thinker_of(omni.model), cache, omni.config(native="on"))
+
+
+@pytest.fixture
+def bare(monkeypatch, tmp_path):
+    """A user who has compiled nothing yet, with a cache and a checkpoint folder of his own."""
+    monkeypatch.delenv("UOMNI_NATIVE_DIR")
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(libraries, "_libraries", {})
+    (tmp_path / "checkpoint").mkdir()
+    return tmp_path / "checkpoint"
+
+
+def test_without_a_compiler_one_notice_and_the_same_answers(bare, omni, monkeypatch):
+    expected = omni.chat("hello", max_new_tokens=6, native="off")
+
+    def no_compiler(*_, **__):
+        raise RuntimeError("g++ not found")
+
+    monkeypatch.setattr(cpp_extension, "load", no_compiler)
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        assert omni.chat("hello", max_new_tokens=6) == expected
+        assert omni.chat("hello", max_new_tokens=6) == expected
+    told = [str(x.message) for x in told if x.category is Notice]
+    assert len(told) == 2 and "compiling" in told[0] and "g++ not found" in told[1]
+    with pytest.raises(UserError, match="native is on, but .*g\\+\\+ not found"):
+        omni.chat("hello", max_new_tokens=6, native="on")
+
+
+def test_kept_beside_the_checkpoint_and_found_again(compiled, bare, monkeypatch):
+    ready = ROOT / "build" / "native" / f"decode-{libraries.machine_key()}.so"
+    calls = []
+
+    def load(name, sources, flags, build_directory, **_):
+        calls.append(name)
+        shutil.copy(ready, Path(build_directory) / "decode.so")
+
+    if not ready.exists():
+        pytest.skip("UOMNI_NATIVE_DIR names another folder")
+    monkeypatch.setattr(cpp_extension, "load", load)
+    for _ in range(2):
+        libraries._libraries.clear()
+        assert not isinstance(libraries.library(bare), str)
+    assert len(calls) == 1
+    shutil.rmtree(bare / "compiled")
+    libraries._libraries.clear()
+    libraries.library(bare)
+    assert len(calls) == 2
+
+
+def test_a_library_that_came_with_a_checkpoint_is_not_run(bare):
+    path = libraries.library_folder(bare) / f"decode-{libraries.machine_key()}.so"
+    assert path.parent == bare / "compiled"
+    path.parent.mkdir()
+    path.write_bytes(b"a stranger's code")
+    assert not libraries.usable(path)
+    assert libraries.usable(libraries.user_cache() / "none.so") is False
+
+
+def test_another_torch_processor_or_source_wants_another_library(monkeypatch):
+    keys = {libraries.machine_key()}
+    monkeypatch.setattr(torch, "__version__", "9.9")
+    keys.add(libraries.machine_key())
+    monkeypatch.setattr(libraries, "processor", lambda: "another")
+    keys.add(libraries.machine_key())
+    monkeypatch.setattr(libraries, "SOURCES", libraries.SOURCES[:1])
+    assert len({*keys, libraries.machine_key()}) == 4
+
+
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
+def test_from_the_command_line(compiled, nano_text_dir, capsys, dtype):
+    flags = ["--text", "hi", "--dtype", dtype, "--native", "on", "--max_new_tokens", "5"]
+    assert infer_chat.main([*flags, "--ckpt_dir", str(nano_text_dir)]) == 0
+    assert infer_chat.main([*flags[:-3], "maybe", "--ckpt_dir", str(nano_text_dir)]) == 2
+    assert "native must be auto, on or off" in capsys.readouterr().err
