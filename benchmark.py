@@ -33,10 +33,11 @@ from inference.generation import (
     thinker_of,
 )
 from inference.omni import DTYPES, Omni
+from inference.probe import take_turns
 from inference.prompt import Prompt
 from models.cachekind import KVCacheKind
 from models.checkpoint import write_json
-from models.errors import UserError
+from models.errors import UserError, one_line_errors
 
 NO_END = -1  # an end token that never comes: every run has the same length
 TEXT = Path(__file__).parent / "docs" / "training.md"  # any text: only its length is used
@@ -46,19 +47,13 @@ HELD_OUT = 16  # windows of conversations whose wordings never occur in training
 
 def interleaved(contestants: dict[str, Callable[[], int]], rounds: int) -> dict[str, dict]:
     """Median tokens a second of each, and its ratio to the first. Each returns its tokens."""
-    speeds: dict[str, list[float]] = {name: [] for name in contestants}
-    for run in contestants.values():
-        run()  # warm up
-    for _ in range(rounds):
-        for name, run in contestants.items():
-            start = perf_counter()
-            tokens = run()
-            speeds[name].append(tokens / (perf_counter() - start))
-    first = statistics.median(next(iter(speeds.values())))
+    speeds = {
+        name: statistics.median(tokens / seconds for seconds, tokens in seen)
+        for name, seen in take_turns(contestants, rounds).items()
+    }
+    first = next(iter(speeds.values()))
     return {
-        name: {"tokens_per_second": median, "ratio": median / first}
-        for name, values in speeds.items()
-        if (median := statistics.median(values))
+        name: {"tokens_per_second": speed, "ratio": speed / first} for name, speed in speeds.items()
     }
 
 
@@ -287,6 +282,7 @@ BENCHES = {
 }
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
     parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
@@ -298,15 +294,11 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, help="JSON; default: only print")
     parser.add_argument("--results", type=Path, help="results.json to renew the cache kinds of")
     args = parser.parse_args(argv)
-    try:
-        if unknown := set(args.what) - set(BENCHES):
-            raise UserError(f"unknown {', '.join(sorted(unknown))}: there are {', '.join(BENCHES)}")
-        if min(args.rounds, args.tokens) < 1:
-            raise UserError("--rounds and --tokens must be at least 1")
-        omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
-    except UserError as error:
-        print("error:", error, file=sys.stderr)
-        return 2
+    if unknown := set(args.what) - set(BENCHES):
+        raise UserError(f"unknown {', '.join(sorted(unknown))}: there are {', '.join(BENCHES)}")
+    if min(args.rounds, args.tokens) < 1:
+        raise UserError("--rounds and --tokens must be at least 1")
+    omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
     results = {"threads": torch.get_num_threads(), "dtype": args.dtype, "rounds": args.rounds}
     for name in args.what or BENCHES:
         results[name] = BENCHES[name](omni, args.rounds, args.tokens)

@@ -20,7 +20,7 @@ from pathlib import Path
 from evaluation.results import read_results, save_section
 from evaluation.setting import Setting
 from evaluation.tables import stale, write
-from models.errors import UserError
+from models.errors import UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
 SECTIONS = ("text", "vision", "audio", "joint", "speech")
@@ -90,8 +90,4 @@ def main(arguments: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
-    try:
-        sys.exit(main())
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    sys.exit(one_line_errors(main)())

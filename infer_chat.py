@@ -19,7 +19,7 @@ from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE, check_file
 from inference.notice import Notice, show_notice
 from inference.output import AudioFile, WavStream, check_audio_path, check_page_path
-from models.errors import UserError
+from models.errors import UserError, tell
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
 --text "What did you hear?" transcribes it. --audio_out and --play speak the answer while it is
@@ -148,8 +148,7 @@ def main(argv: list[str] | None = None) -> int:
             check(args)
             return run(args, settings)
         except UserError as error:
-            print("error:", " ".join(str(error).split()), file=sys.stderr)
-            return 2
+            return tell(error)
         except BrokenPipeError:  # whoever read our output has left, as `| head` does
             sys.stderr.close()
             return 0

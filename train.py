@@ -15,7 +15,7 @@ import signal
 import sys
 from pathlib import Path
 
-from models.errors import UserError
+from models.errors import UserError, tell
 from training import distributed
 from training.config import PRESETS, apply_override, load_preset
 from training.cpu import tune
@@ -58,12 +58,7 @@ def find_paths(args: argparse.Namespace, first: bool) -> Paths:
         real = None
         if first:
             print("no real data (--real_dir): photos and recorded speech are left out of training")
-    return Paths(
-        data=args.data_dir or ROOT / "build" / "data" / args.preset,
-        runs=args.runs_dir or ROOT / "runs" / args.preset,
-        real=real,
-        preset=args.preset,
-    )
+    return Paths.of(args.preset, args.data_dir, args.runs_dir, real)
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -105,8 +100,7 @@ if __name__ == "__main__":
     try:
         main()
     except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(tell(error))
     except Stopped as stopped:
         print(f"{stopped}: run the same command to go on", file=sys.stderr)
         sys.exit(128 + signal.SIGTERM)

@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 import multiprocessing
-import os
 import random
 import sys
 from collections.abc import Iterator
@@ -23,7 +22,8 @@ import numpy as np
 
 from data import text
 from data.conversation import picture_lines, sample_conversation
-from models.errors import UserError
+from models.errors import UserError, one_line_errors
+from models.files import replacing
 from models.tokenizer import Tokenizer
 
 ENOUGH = 2  # times the tokens wanted of all sets together: no more of one set is read
@@ -178,9 +178,8 @@ def _mixed(parts: list[np.ndarray], bos: int, seed: str) -> np.ndarray:
 
 
 def _write(target: Path, data: bytes) -> None:
-    scratch = target.with_name(target.name + ".tmp")
-    scratch.write_bytes(data)
-    os.replace(scratch, target)
+    with replacing(target) as temporary:
+        temporary.write_bytes(data)
 
 
 def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptions,
@@ -229,6 +228,7 @@ def load_tokens(folder: str | Path, split: str) -> np.ndarray:
     return np.memmap(path, dtype=np.uint16, mode="r")
 
 
+@one_line_errors
 def main() -> None:
     parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
     parser.add_argument("--preset", choices=sorted(PRESETS), default="tiny", help="how much")
@@ -240,15 +240,11 @@ def main() -> None:
     parser.add_argument("--workers", type=int, default=1, help="processes")
     given = parser.parse_args()
     tokenizer = given.tokenizer or f"runs/{given.preset}/tokenizer/final/tokenizer.model"
-    try:
-        meta = build_corpus(given.out or f"build/data/{given.preset}/corpus", tokenizer,
-                            PRESETS[given.preset], given.real_dir, given.seed, given.workers,
-                            given.extra)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        raise SystemExit(2) from None
+    meta = build_corpus(given.out or f"build/data/{given.preset}/corpus", tokenizer,
+                        PRESETS[given.preset], given.real_dir, given.seed, given.workers,
+                        given.extra)
     print(json.dumps(meta["splits"], indent=1))
 
 
 if __name__ == "__main__":
-    main()
+    sys.exit(main())

@@ -14,7 +14,7 @@ from data.clips import FPS, write_video
 from data.objects import COLORS
 from data.render import render
 from data.scene import Background, Scene, Thing
-from models.errors import UserError
+from models.errors import one_line_errors
 
 SECONDS = 2
 
@@ -53,17 +53,14 @@ def sample_video() -> list[Scene]:
     return frames
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Draw the sample picture and the sample video.")
     parser.add_argument("--out", type=Path, default=Path("examples"), help="a folder")
     args = parser.parse_args(argv)
-    try:
-        args.out.mkdir(parents=True, exist_ok=True)
-        render(sample_image()).save(args.out / "sample_image.png")
-        write_video(args.out / "sample_video.mp4", [render(scene) for scene in sample_video()])
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    args.out.mkdir(parents=True, exist_ok=True)
+    render(sample_image()).save(args.out / "sample_image.png")
+    write_video(args.out / "sample_video.mp4", [render(scene) for scene in sample_video()])
     return 0
 
 

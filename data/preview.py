@@ -16,7 +16,7 @@ from data.dialogues import follow_ups
 from data.questions import questions
 from data.render import render, require_emoji
 from data.scene import SIZE, sample_scene
-from models.errors import UserError
+from models.errors import one_line_errors
 
 WIDTH, HEIGHT = 560, 300  # of a card, pixels
 COLUMNS = 3
@@ -52,6 +52,7 @@ def clip_card(rng: random.Random, split: str, objects: str) -> Image.Image:
     return _card(render_clip(clip), lines)
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Draw a sheet of pictures and their questions.")
     parser.add_argument("--out", type=Path, required=True, help="the sheet, a PNG")
@@ -61,19 +62,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--objects", choices=("all", "shapes"), default="all")
     parser.add_argument("--clips", action="store_true", help="clips instead of pictures")
     args = parser.parse_args(argv)
-    try:
-        if args.objects == "all":
-            require_emoji()
-        make = clip_card if args.clips else scene_card
-        rows = -(-args.count // COLUMNS)
-        sheet = Image.new("RGB", (COLUMNS * WIDTH, rows * HEIGHT), "white")
-        for i in range(args.count):
-            card = make(random.Random(f"preview-{args.seed}-{i}"), args.split, args.objects)
-            sheet.paste(card, (i % COLUMNS * WIDTH, i // COLUMNS * HEIGHT))
-        sheet.save(args.out)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    if args.objects == "all":
+        require_emoji()
+    make = clip_card if args.clips else scene_card
+    rows = -(-args.count // COLUMNS)
+    sheet = Image.new("RGB", (COLUMNS * WIDTH, rows * HEIGHT), "white")
+    for i in range(args.count):
+        card = make(random.Random(f"preview-{args.seed}-{i}"), args.split, args.objects)
+        sheet.paste(card, (i % COLUMNS * WIDTH, i // COLUMNS * HEIGHT))
+    sheet.save(args.out)
     return 0
 
 

@@ -24,7 +24,7 @@ from data.questions import questions
 from data.render import render_with_cells, require_emoji
 from data.scene import Scene, sample_scene
 from data.shards import Blobs, generate
-from models.errors import UserError
+from models.errors import one_line_errors
 
 QUALITY = 92  # of JPEG; with full colour resolution, since small coloured things matter here
 SHARD_SIZE = 1000
@@ -108,6 +108,7 @@ def build_clips(
     generate(folder, MakeClip(seed, split, objects), count, SHARD_SIZE, workers, f"clips {split}")
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build pictures or clips with their questions.")
     parser.add_argument("--out", type=Path, required=True, help="folder of the shards")
@@ -119,11 +120,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
     args = parser.parse_args(argv)
     build = build_clips if args.clips else build_scenes
-    try:
-        build(args.out, args.count, args.seed, args.split, args.objects, args.workers)
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        return 2
+    build(args.out, args.count, args.seed, args.split, args.objects, args.workers)
     return 0
 
 

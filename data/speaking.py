@@ -5,7 +5,6 @@ seconds; the blob "wave" is int16 at 16 kHz. There is no noise here: data/hearin
 """
 
 import json
-import os
 import random
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -20,6 +19,7 @@ from data.shards import generate
 from data.tts import flite
 from data.voices import SPEAKING, Voice
 from models.errors import UserError
+from models.files import replacing
 
 MAX_SECONDS = 12.0  # longer sentences are drawn again
 
@@ -111,14 +111,12 @@ def build_lexicon(path: str | Path, words: Sequence[str]) -> int:
     """Write {"word", "phones", "split"} lines (2 % dev, 2 % test); returns how many."""
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(f".{os.getpid()}.tmp")
     count = 0
-    with temporary.open("w", encoding="utf-8") as file:
+    with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
         for word in tqdm(dict.fromkeys(words), desc="lexicon", unit="word"):
             phones = word_phones(word)
             if phones:
                 line = {"word": word, "phones": phones, "split": lexicon_split(word)}
                 file.write(json.dumps(line) + "\n")
                 count += 1
-    os.replace(temporary, path)
     return count

@@ -6,13 +6,13 @@ A section measured anew replaces only its own; the file is always whole.
 from __future__ import annotations
 
 import json
-import os
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from evaluation.intervals import bootstrap, wilson
 from models.errors import UserError
+from models.files import replacing
 
 
 @dataclass(frozen=True)
@@ -64,11 +64,9 @@ def save_section(
     rounded = {name: _rounded(asdict(figure)) for name, figure in figures.items()}
     results[section] = {"about": about, "figures": rounded}
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(
-        json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n", encoding="utf-8"
-    )
-    os.replace(temporary, path)
+    text = json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def _rounded(figure: dict[str, Any]) -> dict[str, Any]:

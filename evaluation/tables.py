@@ -6,13 +6,13 @@ tells which would change. A figure that has not been measured is shown as "not m
 
 from __future__ import annotations
 
-import os
 import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from models.errors import UserError
+from models.files import replacing
 
 BLOCK = re.compile(r"(<!-- results:([\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
 MISSING = "not measured"
@@ -298,7 +298,6 @@ def write(root: Path, results: Results) -> list[Path]:
     changed = stale(root, results)
     for path in changed:
         text = renewed(path.read_text(encoding="utf-8"), results, str(path))
-        temporary = path.with_name(path.name + ".tmp")
-        temporary.write_text(text, encoding="utf-8")
-        os.replace(temporary, path)
+        with replacing(path) as temporary:
+            temporary.write_text(text, encoding="utf-8")
     return changed

@@ -8,13 +8,13 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Protocol
 
+from inference.planfile import NEAR
 from models.cachekind import KVCacheKind
 from models.errors import UserError
 
 # Keys and values apart: keys decide where to look and want the finer format (KIVI, arXiv:2402.02750).
 APART = ("bf16/q8_0", "bf16/q4_0", "bf16/nf4", "q8_0/q4_0", "q8_0/nf4")
 DECOUPLED = ("q4_0/q8_0/q4_0", "nf4/q8_0/nf4")  # of keys, the geometric ones
-NEAR = 0.03  # speeds closer than this share are noise: then the smaller cache wins
 
 
 @dataclass(frozen=True)
@@ -103,6 +103,7 @@ def choose(
     for kind, speed in measure.speeds([c.kind for c in left]).items():
         next(c for c in left if c.kind == kind).tokens_per_second = speed
     best = max(c.tokens_per_second for c in left)
+    # Among equals the smaller cache wins.
     close = [c for c in left if c.tokens_per_second >= best * (1 - NEAR)]
     return min(close, key=lambda c: c.nbytes), candidates
 

@@ -27,7 +27,7 @@ from inference.omni import SHIPPED
 from inference.output import check_audio_path, check_writable, replace_file, write_audio
 from inference.synthesis import CHUNK, VOCODERS, waveform
 from models.codec import MelCodec
-from models.errors import UserError
+from models.errors import UserError, one_line_errors
 from models.mel import HOP, SAMPLE_RATE, log_mel
 from models.vocoder import Vocoder
 
@@ -147,14 +147,11 @@ def build_parser() -> argparse.ArgumentParser:
     return parser
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
     args = build_parser().parse_args(argv)
-    try:
-        args.run(args)
-    except UserError as error:
-        print("error:", " ".join(str(error).split()), file=sys.stderr)
-        return 2
+    args.run(args)
     return 0
 
 

@@ -7,13 +7,13 @@ only a table of the user's own does. No torch here.
 
 from dataclasses import dataclass
 
+from inference.planfile import NEAR
 from models.errors import UserError
 
 PLANS = ("none", "fixed", "auto")
 # Up to 512 tokens one pass is quickest; beyond, the scores of a whole prompt leave the CPU's caches.
 DEFAULT_TABLE = "512:0:0,max:256:0"
 ENDLESS = "max"
-NEAR = 0.03  # times closer than this share are noise
 
 
 @dataclass(frozen=True)

@@ -18,7 +18,7 @@ import yaml
 from inference.config import GenerateConfig
 from inference.notice import show_notice
 from inference.omni import Omni
-from models.errors import UserError
+from models.errors import UserError, one_line_errors
 
 MEDIA = ("image", "audio", "video")
 REQUEST = {"text", "system_prompt", *MEDIA}
@@ -116,6 +116,7 @@ def run_manifest(path: Path, out: Path) -> int:
     return len(waiting)
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
     parser = argparse.ArgumentParser("python -m inference.manifest", description=__doc__)
@@ -124,11 +125,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     out = args.out or args.manifest.with_suffix(".jsonl")
     warnings.showwarning = show_notice
-    try:
-        count = run_manifest(args.manifest, out)
-    except UserError as error:
-        print("error:", " ".join(str(error).split()), file=sys.stderr)
-        return 2
+    count = run_manifest(args.manifest, out)
     print(f"{count} answered, in {out}", file=sys.stderr)
     return 0
 

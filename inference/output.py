@@ -13,6 +13,7 @@ from typing import BinaryIO
 import numpy as np
 
 from models.errors import UserError
+from models.files import replacing
 
 AUDIO_FORMATS = {".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG"}
 UNKNOWN = 0xFFFFFFFF  # bytes: the length of a stream that has not ended, as ffmpeg writes it
@@ -131,14 +132,11 @@ def _temporary(path: Path) -> Path:
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:
     """Put what `write` makes at a temporary path in the place of `path`."""
-    temporary = _temporary(path)
     try:
-        write(temporary)
-        os.replace(temporary, path)
+        with replacing(path) as temporary:
+            write(temporary)
     except (OSError, RuntimeError) as error:  # soundfile's errors are RuntimeErrors
         raise UserError(f"cannot write {path}: {_reason(error)}") from error
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _reason(error: Exception) -> str:

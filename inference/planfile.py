@@ -5,13 +5,14 @@ A file that holds something else is refused, never overwritten.
 
 import hashlib
 import json
-import os
 from pathlib import Path
 
 from models.errors import UserError
+from models.files import replacing
 
 VERSION = 1
 DAY = 86_400  # seconds
+NEAR = 0.03  # measured times closer than this share are noise
 
 
 def plan_key(**about) -> str:
@@ -42,11 +43,10 @@ def read_plans(path: Path) -> dict[str, dict]:
 
 def write_plans(path: Path, plans: dict[str, dict]) -> None:
     """Replace the file."""
-    temporary = path.with_name(path.name + ".tmp")
+    text = json.dumps({"version": VERSION, "plans": plans}, indent=1)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"version": VERSION, "plans": plans}, indent=1)
-        temporary.write_text(text + "\n", encoding="utf-8")
-        os.replace(temporary, path)
+        with replacing(path) as temporary:
+            temporary.write_text(text + "\n", encoding="utf-8")
     except OSError as error:
         raise UserError(f"cannot write the plan {path}: {error.strerror}") from None

@@ -7,6 +7,7 @@ and inference.decodeplan's.
 import statistics
 from collections.abc import Callable
 from time import perf_counter
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -104,13 +105,22 @@ def chunk_seconds(
 
 
 def medians(runs: dict) -> dict:
-    """Median seconds of each run; they take turns, so that a busy moment meets all of them."""
-    seconds: dict = {name: [] for name in runs}
+    """Median seconds of each run."""
+    rounds = take_turns(runs, ROUNDS)
+    return {name: statistics.median(took for took, _ in seen) for name, seen in rounds.items()}
+
+
+def take_turns(runs: dict[Any, Callable[[], Any]], rounds: int) -> dict[Any, list[tuple]]:
+    """(seconds, result) of every round of each run, after one to warm up.
+
+    They take turns, so that a busy moment meets all of them.
+    """
+    seen: dict[Any, list[tuple]] = {name: [] for name in runs}
     for run in runs.values():
-        run()  # warm up
-    for _ in range(ROUNDS):
+        run()
+    for _ in range(rounds):
         for name, run in runs.items():
             start = perf_counter()
-            run()
-            seconds[name].append(perf_counter() - start)
-    return {name: statistics.median(took) for name, took in seconds.items()}
+            result = run()
+            seen[name].append((perf_counter() - start, result))
+    return seen

@@ -105,20 +105,20 @@ def complaints(events: list[dict], address: str) -> list[str]:
 
 def look_at(page: Browser, address: str, name: str, shots: Path | None) -> tuple[list[str], list[int]]:
     """What is wrong with a page on every screen, and how many formulas, diagrams, pictures, sounds."""
-    wrong = []
-    page.resize(*next(iter(SCREENS.items())))
-    page.open(address + name + ".html")
-    counts = page.evaluate(COUNTS)
+    wrong, counts = [], []
     for width, height in SCREENS.items():
         page.resize(width, height)
+        page.open(address + name + ".html")  # anew: a player drawn for a laptop stays so
         page.evaluate(SETTLED)
-        wrong += [f"{width} px: {what}" for what in page.evaluate(WRONG)]
+        counts = page.evaluate(COUNTS)
+        found = page.evaluate(WRONG) + complaints(page.events, address)
+        wrong += [f"{width} px: {what}" for what in found]
         if shots:
             tall = page.evaluate("document.documentElement.scrollHeight")
             page.resize(width, min(TALL, max(height, tall)))
             page.evaluate(SETTLED)
             page.screenshot(shots / f"{name.replace('/', '-')}-{width}.png")
-    return wrong + complaints(page.events, address), counts
+    return wrong, counts
 
 
 def look(site: Path, shots: Path, program: str, only: list[str]) -> int:

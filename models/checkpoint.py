@@ -6,7 +6,6 @@ part left at random weights looks loaded and is not. Pickle is never read.
 
 import dataclasses
 import json
-import os
 from pathlib import Path
 
 import torch
@@ -15,6 +14,7 @@ from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from models.errors import UserError
+from models.files import replacing
 
 WEIGHTS = "model"  # default stem: model.safetensors beside config.json
 NAMED = 3  # how many offending keys an error names before it counts the rest
@@ -32,9 +32,9 @@ def read_json(path: Path) -> dict:
 
 def write_json(path: Path, content: dict) -> None:
     """Write JSON so that a reader sees the old file or the whole new one."""
-    temporary = path.with_name(path.name + ".tmp")
-    temporary.write_text(json.dumps(content, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    text = json.dumps(content, indent=2, ensure_ascii=False) + "\n"
+    with replacing(path) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
@@ -58,9 +58,8 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
 
 def write_tensors(folder: Path, name: str, tensors: dict[str, Tensor]) -> None:
     """Write `<name>.safetensors` so that a reader sees the old file or the whole new one."""
-    temporary = folder / f"{name}.safetensors.tmp"
-    save_file(tensors, temporary, metadata={"format": "pt"})
-    os.replace(temporary, folder / f"{name}.safetensors")
+    with replacing(folder / f"{name}.safetensors") as temporary:
+        save_file(tensors, temporary, metadata={"format": "pt"})
 
 
 def load_strict(module: nn.Module, tensors: dict[str, Tensor], source: str) -> None:

@@ -19,6 +19,7 @@ ROUND_REACH = WIN // HOP  # mel frames to either side that a sample depends on a
 
 
 @lru_cache(maxsize=1)
+@torch.inference_mode(False)  # kept: training may come to use it after an answer did
 def inverse_filters() -> Tensor:
     """Pseudo-inverse of the mel filters. (F, 128)"""
     return torch.linalg.pinv(mel_filters())

@@ -26,6 +26,7 @@ def hz_to_mel(hz: Tensor) -> Tensor:
 
 
 @lru_cache(maxsize=4)
+@torch.inference_mode(False)  # kept: training may come to use it after an answer did
 def mel_filters(device: str = "cpu") -> Tensor:
     """Triangular filters from 0 Hz to 8 kHz, each reaching 1 at its centre. (N_MELS, N_FFT/2+1)"""
     top = hz_to_mel(torch.tensor(SAMPLE_RATE / 2))
@@ -43,6 +44,7 @@ def mel_filters(device: str = "cpu") -> Tensor:
 
 
 @lru_cache(maxsize=4)
+@torch.inference_mode(False)  # kept: training may come to use it after an answer did
 def window(device: str = "cpu") -> Tensor:
     """Hann window of 40 ms. (WIN,)"""
     return torch.hann_window(WIN, device=device)

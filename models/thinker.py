@@ -235,8 +235,8 @@ class Thinker(Pretrained):
         positions = torch.arange(past, S, device=device)  # (T,)
         if packed is not None:
             mask = mask & (packed[:, None, :, None] == packed[:, None, None])  # (B, 1, T, T)
-            first = packed != F.pad(packed, (1, 0), value=-1)[:, :-1]  # (B, T)
-            positions = positions - (positions * first).cummax(-1).values  # (B, T)
+            begins = packed != F.pad(packed, (1, 0), value=-1)[:, :-1]  # (B, T)
+            positions = positions - (positions * begins).cummax(-1).values  # (B, T)
         if attention_mask is not None:
             if attention_mask.shape != (B, S):
                 raise ValueError(f"attention_mask is {tuple(attention_mask.shape)}, not {(B, S)}")

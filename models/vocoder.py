@@ -38,6 +38,7 @@ class VocoderConfig:
 
 
 @lru_cache(maxsize=2)
+@torch.inference_mode(False)  # kept: training may come to use it after an answer did
 def bin_from_mel(n_fft: int, n_mels: int) -> Tensor:
     """Rows that interpolate a log-mel at each linear frequency bin. (n_fft/2+1, n_mels)"""
     hz = torch.linspace(0.0, SAMPLE_RATE / 2, n_fft // 2 + 1)

@@ -20,7 +20,8 @@ from typing import Any
 import torch
 
 from models.checkpoint import read_json
-from models.errors import UserError
+from models.errors import UserError, one_line_errors
+from models.files import replacing
 from models.thinker import Thinker
 from training import distributed
 from training.config import identity, load_preset
@@ -87,10 +88,9 @@ def save(path: Path, about: dict[str, Any], found: dict[str, dict[str, Any]]) ->
     """Replace the section `attention` of a results file."""
     results = read_json(path) if path.exists() else {}
     results["attention"] = {"about": about, "figures": found}
-    temporary = path.with_name(path.name + ".tmp")
     text = json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True)
-    temporary.write_text(text + "\n", encoding="utf-8")
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        temporary.write_text(text + "\n", encoding="utf-8")
 
 
 def main(arguments: list[str] | None = None) -> None:
@@ -113,8 +113,7 @@ def main(arguments: list[str] | None = None) -> None:
         preset["train"]["steps"] = args.steps
     tune(args.threads)
     world = distributed.start("cpu")
-    data = args.data_dir or ROOT / "build" / "data" / args.preset
-    paths = Paths(data, args.runs_dir or ROOT / "runs" / args.preset, None, args.preset)
+    paths = Paths.of(args.preset, args.data_dir, args.runs_dir)
     if not (paths.data / "corpus" / "meta.json").exists():
         raise UserError(f"{paths.data} has no corpus: run `python train.py thinker` first")
     found: dict[str, dict[str, Any]] = {}
@@ -133,9 +132,6 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     try:
-        main()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+        sys.exit(one_line_errors(main)())
     finally:
         distributed.stop()

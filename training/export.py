@@ -20,7 +20,7 @@ import torch
 from safetensors import safe_open
 
 from models.checkpoint import write_json
-from models.errors import UserError
+from models.errors import UserError, one_line_errors
 from models.omni import OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
@@ -167,19 +167,10 @@ def main(arguments: list[str] | None = None) -> None:
     parser.add_argument("--data_dir", type=Path, help="generated data (build/data/PRESET)")
     parser.add_argument("--out", type=Path, default=ROOT / "checkpoints", help="the new folders")
     args = parser.parse_args(arguments)
-    paths = Paths(
-        data=args.data_dir or ROOT / "build" / "data" / args.preset,
-        runs=args.runs_dir or ROOT / "runs" / args.preset,
-        real=None,
-        preset=args.preset,
-    )
+    paths = Paths.of(args.preset, args.data_dir, args.runs_dir)
     for folder in export(paths, args.preset, args.out):
         print(f"written: {folder}")
 
 
 if __name__ == "__main__":
-    try:
-        main()
-    except UserError as error:
-        print(f"error: {error}", file=sys.stderr)
-        sys.exit(2)
+    sys.exit(one_line_errors(main)())

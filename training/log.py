@@ -6,10 +6,10 @@ Refuses to keep entries of steps that a resumed run will make again.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
+from models.files import replacing
 from training.picture import draw_curves
 
 
@@ -52,9 +52,8 @@ class RunLog:
         self.run_dir = run_dir
         self.path = run_dir / "log.jsonl"
         kept = [entry for entry in read_log(self.path) if entry["step"] <= step]
-        temporary = self.path.with_suffix(".tmp")
-        temporary.write_text("".join(json.dumps(e) + "\n" for e in kept), encoding="utf-8")
-        os.replace(temporary, self.path)
+        with replacing(self.path) as temporary:
+            temporary.write_text("".join(json.dumps(e) + "\n" for e in kept), encoding="utf-8")
         self.file = self.path.open("a", encoding="utf-8")
         self.board = SummaryWriter(str(run_dir / "tensorboard"), purge_step=step + 1)
 

@@ -27,7 +27,10 @@ from torch import Tensor, nn
 
 from models.errors import UserError
 
+ROOT = Path(__file__).resolve().parent.parent
 STAGES = ("tokenizer", "thinker", "vision", "audio", "codec", "vocoder", "talker", "omni")
+
+OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
 
 Number = float | Tensor  # a 0-d tensor is welcome: it is read only when a log line is written
 
@@ -85,6 +88,15 @@ class Paths:
     real: Path | None
     preset: str = "tiny"
 
+    @classmethod
+    def of(
+        cls, preset: str, data: Path | None = None, runs: Path | None = None,
+        real: Path | None = None,
+    ) -> Paths:
+        """Where a preset's things are unless said otherwise."""
+        return cls(data or ROOT / "build" / "data" / preset, runs or ROOT / "runs" / preset, real,
+                   preset)
+
     def final(self, stage: str) -> Path:
         """The folder a finished stage leaves its artefacts in."""
         return self.runs / stage / "final"
@@ -119,6 +131,14 @@ def slice_bounds(batch_size: int, rank: int, world: int) -> range:
 def epoch_order(seed: int, epoch: int, count: int) -> np.ndarray:
     """The order (count,) in which an epoch goes through its items, each epoch its own."""
     return np.random.default_rng([seed, epoch]).permutation(count)
+
+
+def likeness_scale(table: Tensor) -> float:
+    """What a product with an embedding of `table` (V, hidden) is multiplied by to be a logit.
+
+    So that a vector equal to an embedding gets OWN_LOGIT for it, on average.
+    """
+    return OWN_LOGIT / float(table.square().sum(1).mean())
 
 
 def to_device(batch: Any, device: Any) -> Any:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 from PIL import Image, ImageDraw
+
+from models.files import replacing
 
 SIZE = (960, 540)  # pixels
 LEFT, RIGHT, TOP, BOTTOM = 80, 20, 40, 50  # margins, pixels
@@ -53,9 +54,8 @@ def draw_curves(path: Path, title: str, curves: dict[str, list[Point]]) -> None:
             _line(draw, [at(p) for p in points], _pale(colour))
             _line(draw, [at(p) for p in _smooth(points)], colour, width=2)
         draw.text((SIZE[0] - 160 + 80 * i, 14), name, fill=colour, font_size=16)
-    temporary = path.with_suffix(".tmp.png")
-    image.save(temporary)
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        image.save(temporary)
 
 
 def _smooth(points: list[Point]) -> list[Point]:

@@ -22,9 +22,9 @@ from data.render import CELL, GRID, PLANES, label_vocab
 from data.scene import LARGE, SIZE, SMALL, Scene
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer
+from training.objective import OWN_LOGIT, likeness_scale
 
 INNER = 480  # channels inside the projector: as many as the shipped weights have room for
-OWN_LOGIT = 10.0  # logit of a word for its own embedding, on average
 AXES = (("left", "right"), ("top", "bottom"), ("small", "large"))
 AXIS_WEIGHT = 20.0  # of a squared error in half picture widths, beside nats
 EMPTY = 0.2  # weight of a cell with nothing in it: most cells are empty
@@ -63,7 +63,7 @@ class WordReader(nn.Module):
         super().__init__()
         hidden = table.shape[1]
         self.projector = Projector(ProjectorConfig(width, hidden, INNER))
-        self.scale = OWN_LOGIT / float(table.square().sum(1).mean())
+        self.scale = likeness_scale(table)
 
         def vector(words: str) -> Tensor:  # (hidden,)
             return table[tokenizer.encode(words)].sum(0)

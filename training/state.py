@@ -7,7 +7,6 @@ fit the model.
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +18,7 @@ from torch.distributed.tensor import DTensor, distribute_tensor
 from torch.optim import Optimizer
 
 from models.errors import UserError
+from models.files import replacing
 
 WEIGHT, MEMORY = "model.", "optimizer."  # key prefixes: MEMORY<parameter name>|<state name>
 
@@ -43,9 +43,8 @@ def gather(model: nn.Module, optimizers: list[Optimizer]) -> dict[str, Tensor]:
 
 def write(path: Path, tensors: dict[str, Tensor], note: dict[str, Any]) -> None:
     """Writes the file beside its target, then renames: a killed run leaves the old one whole."""
-    temporary = path.with_suffix(".tmp")
-    save_file(tensors, temporary, metadata={"note": json.dumps(note)})
-    os.replace(temporary, path)
+    with replacing(path) as temporary:
+        save_file(tensors, temporary, metadata={"note": json.dumps(note)})
 
 
 def read_note(path: Path) -> dict[str, Any] | None:

@@ -5,8 +5,8 @@ import torch
 
 from models.errors import UserError
 from models.griffinlim import griffin_lim, refine
-from models.mel import HOP, SAMPLE_RATE, log_mel
-from models.vocoder import Vocoder, VocoderConfig, overlap_add
+from models.mel import HOP, SAMPLE_RATE, log_mel, mel_filters, window
+from models.vocoder import Vocoder, VocoderConfig, bin_from_mel, overlap_add
 
 SMALL = VocoderConfig(hidden_size=32, intermediate_size=64, num_layers=2)
 
@@ -70,6 +70,15 @@ def test_refine_brings_the_spectrum_closer():
     rough = griffin_lim(mel, 1)
     before = (log_mel(rough) - mel).abs().mean()
     assert (log_mel(refine(rough, mel, 4)) - mel).abs().mean() < before
+
+
+def test_trains_after_an_answer_was_given():
+    """Tables kept from inference mode would stop training in the same process."""
+    for kept in (bin_from_mel, mel_filters, window):
+        kept.cache_clear()
+    with torch.inference_mode():
+        tables = [bin_from_mel(640, 128), mel_filters(), window()]
+    assert not any(table.is_inference() for table in tables)
 
 
 def test_learns():

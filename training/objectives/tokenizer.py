@@ -7,7 +7,6 @@ and every later stage reads its file.
 from __future__ import annotations
 
 import io
-import os
 import random
 import string
 import sys
@@ -19,6 +18,7 @@ import sentencepiece
 
 from data import text
 from data.conversation import sample_conversation, vocabulary
+from models.files import replacing
 from models.tokenizer import BOS, EOS, PAD, SYMBOLS, UNK
 
 REAL_LINES = 20000  # lines of each real set read
@@ -48,9 +48,8 @@ def train_tokenizer(lines: Iterable[str], path: str | Path, vocab_size: int) -> 
     )
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
-    scratch = path.with_suffix(".tmp")
-    scratch.write_bytes(model.getvalue())
-    os.replace(scratch, path)
+    with replacing(path) as temporary:
+        temporary.write_bytes(model.getvalue())
 
 
 def training_lines(real_dir: str | Path | None, conversations: int, seed: int) -> Iterator[str]:

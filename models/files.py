@@ -1,0 +1,21 @@
+"""Files that are replaced whole: a reader sees the old one or the complete new one."""
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+
+@contextmanager
+def replacing(path: Path) -> Iterator[Path]:
+    """A path beside `path` to write to; it takes the place of `path` if the block succeeds.
+
+    It ends in the same letters, as writers go by a file's suffix. After an error nothing is left of
+    it, and `path` is as it was.
+    """
+    temporary = path.with_name(f".{os.getpid()}.{path.name[-100:]}")
+    try:
+        yield temporary
+        os.replace(temporary, path)
+    finally:
+        temporary.unlink(missing_ok=True)
