@@ -92,9 +92,10 @@ class HearingMaker:
     folder: str | None = None  # where the manifest's text sets lie
     snr_db: float | None = None  # a fixed noise level, for a noisy test set
     scenes: int = 2000  # how many scenes of the split there are to ask about
+    voices: str | None = None  # a list of data/voices.HEARING; the split's own unless said
 
     def _clean(self, rng: random.Random) -> tuple[np.ndarray, dict, Voice]:
-        voices = HEARING[self.split]
+        voices = HEARING[self.voices or self.split]
         while True:
             voice = rng.choices(voices, [v.weight for v in voices])[0]
             said = hearing_text(rng, self.split, self.folder, self.scenes)
@@ -153,16 +154,16 @@ class _SampleMaker:
 def build_hearing(
     folder: str | Path, count: int, seed: int = 0, split: str = "train", workers: int = 1, *,
     text_folder: str | None = None, snr_db: float | None = None, source: str = "engines",
-    shard_size: int = 1000, scenes: int = 2000,
+    shard_size: int = 1000, scenes: int = 2000, voices: str | None = None,
 ) -> None:
     """Fill `folder` with hearing shards; source "samples" needs no engine."""
     if source == "samples":
         make = _SampleMaker(seed, split)
     elif source == "engines":
         # Each engine of the split says one word now: a missing one is told here, not in a worker.
-        for engine in {voice.engine: voice for voice in HEARING[split]}.values():
+        for engine in {voice.engine: voice for voice in HEARING[voices or split]}.values():
             speak("ready", engine, random.Random(0), vary=False)
-        make = HearingMaker(seed, split, text_folder, snr_db, scenes)
+        make = HearingMaker(seed, split, text_folder, snr_db, scenes, voices)
     else:
         raise UserError(f"unknown source {source!r}: engines or samples")
     torch.set_num_threads(1)  # workers share the cores; an FFT gains nothing from a second thread

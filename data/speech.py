@@ -23,7 +23,9 @@ def speak(text: str, voice: Voice, rng: random.Random, vary: bool = True) -> np.
         )
         wave = espeak.synthesise(text, voice.name, rate, pitch, spread)
     else:
-        wave = festival.synthesise(text, voice.name)
+        stretch = rng.uniform(0.85, 1.2) if vary else 1.0
+        f0 = voice.f0 * rng.uniform(0.75, 1.6) if vary and voice.f0 else None
+        wave = festival.synthesise(text, voice.name, stretch, f0)
     wave = wave.astype(np.float32) / 32768  # (samples,)
     if vary and rng.random() < 0.5:
         wave = change_speed(wave, rng.uniform(0.88, 1.14))

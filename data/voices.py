@@ -41,11 +41,13 @@ _ESPEAK = tuple(
 )
 _SLT_HTS = Voice("festival", "cmu_us_slt_arctic_hts", 40)
 _KED = Voice("festival", "ked_diphone", 40)
+_KAL = Voice("festival", "kal_diphone", 100, f0=105)
 _M7 = Voice("espeak", "en+m7", 10)
 _F4 = Voice("espeak", "en-us+f4", 10)
 
 HEARING = {
     "train": _FLITE + _ESPEAK,
+    "further": (*_FLITE, *_ESPEAK, _KAL),  # more lessons, half of them by one more engine
     "dev": (_SLT_HTS, _M7),
     "test": (_SLT_HTS, _KED, _M7, _F4),
 }

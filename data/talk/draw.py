@@ -12,6 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
+from data.talk import wordings
+
+FURTHER = wordings.FURTHER  # by the first wording of a list: more for training
 DEV_SHARE, TEST_SHARE = 3, 5  # percent of argument combinations
 
 
@@ -68,7 +71,10 @@ class Draw:
 
     def say(self, wordings: tuple[str, ...], **values: object) -> str:
         """A wording of this split, filled in."""
-        return self.pick(share(wordings, self.split)).format(**values)
+        chosen = share(wordings, self.split)
+        if self.split == "train":
+            chosen += FURTHER.get(wordings[0], ())
+        return self.pick(chosen).format(**values)
 
     def fresh(self, make: Callable[[], object]):
         """Draws until the arguments belong to this split."""

@@ -23,8 +23,8 @@ from data.conversation import (
     user_sentences,
 )
 from data.corpus import CorpusOptions, build_corpus, load_tokens
-from data.talk import numbers, social, words, world
-from data.talk.draw import Draw, share
+from data.talk import followups, numbers, social, told, words, world
+from data.talk.draw import FURTHER, Draw, share
 from data.talk.facts import AMOUNTS, ANIMALS, CAPITALS, COLORS, NAMES
 from data.talk.followups import AND, AND_OF, AND_PLUS, WHAT_ASKED
 from data.talk.things import THINGS
@@ -52,6 +52,41 @@ def test_same_seed_same_chats_and_other_splits_differ() -> None:
     assert chats("train", 50, 1) != chats("train", 50, 2)
     with pytest.raises(ValueError, match="split"):
         chats("valid", 1)
+
+
+def test_further_wordings_are_for_training_only() -> None:
+    lists = [wordings for groups in (social.REFUSALS, social.THANKS) for wordings, _ in groups]
+    for wordings in [*lists, words.SPELL, world.DEFINE]:
+        further, held = FURTHER[wordings[0]], share(wordings, "dev") + share(wordings, "test")
+        assert len(further) >= 10
+        assert not {normal(w) for w in further} & {normal(w) for w in held}
+        said = {split: set() for split in ("train", "dev", "test")}
+        for split, seen in said.items():
+            draw = Draw(random.Random(0), split)
+            seen |= {draw.say(wordings, w="tree", x="a tree") for _ in range(2000)}
+        made = {w.format(w="tree", x="a tree") for w in further}
+        assert len(made & said["train"]) > len(made) / 2
+        assert not made & (said["dev"] | said["test"])
+
+
+def normal(wording: str) -> str:
+    return re.sub(r"[^a-z0-9{} ]", "", wording.lower())
+
+
+def test_further_lists_extend_lists_that_exist() -> None:
+    known = set()
+
+    def collect(value: object) -> None:
+        if isinstance(value, tuple) and value and all(isinstance(v, str) for v in value):
+            known.add(value[0])
+        elif isinstance(value, tuple):
+            for part in value:
+                collect(part)
+
+    for module in (social, words, world, numbers, told, followups):
+        for value in vars(module).values():
+            collect(value)
+    assert set(FURTHER) <= known
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])

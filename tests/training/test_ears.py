@@ -1,5 +1,6 @@
 """The audio stage: CTC labels, and the pieces that a batch is scored against."""
 
+import numpy as np
 import pytest
 import torch
 
@@ -12,6 +13,8 @@ from training.objectives.audio import (
     spoken_letters,
 )
 
+from training.media import WARP, warp_mel
+
 SIZES = {"hidden_size": 32, "num_layers": 1, "num_heads": 2, "num_kv_heads": 1, "head_dim": 16}
 
 
@@ -20,6 +23,19 @@ def task() -> AudioTask:
     torch.manual_seed(0)
     config = AudioConfig(**SIZES, intermediate_size=48, conv_size=32)
     return AudioTask(config, torch.randn(1500, 24)).eval()
+
+
+def test_a_warp_moves_formants_and_keeps_time():
+    levels = np.zeros((128, 5), np.uint8)
+    levels[60, 2] = 200
+    peaks = set()
+    for seed in range(60):
+        warped = warp_mel(levels, np.random.default_rng(seed))
+        assert warped.shape == levels.shape and warped.dtype == levels.dtype
+        assert not warped[:, [0, 1, 3, 4]].any()
+        peaks.add(int(warped[:, 2].argmax()))
+    assert 60 in peaks and len(peaks) > 5
+    assert 60 / (1 + WARP) - 1 <= min(peaks) < 58 and 62 < max(peaks) <= 60 / (1 - WARP) + 1
 
 
 def test_a_path_loses_repeats_and_blanks():

@@ -33,17 +33,24 @@ from models.errors import UserError
 from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from training.media import mask_mel, padded_mels
-from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
+from training.media import mask_mel, padded_mels, warp_mel
+from training.objective import (
+    Loss,
+    Paths,
+    epoch_order,
+    likeness_scale,
+    slice_bounds,
+    to_device,
+)
 
 LETTERS = " 'abcdefghijklmnopqrstuvwxyz"  # CTC label 0 is the blank, then these
 SLOTS = 4  # CTC slots of letters a token
 RIVALS = 1024  # pieces that a batch is scored against: its own, and others by lot (time)
-OWN_LOGIT = 10.0  # logit of a piece for its own embedding, on average
 HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be heard, fully one below
 PIECE_WEIGHT = 0.3  # of the pieces' loss, beside 1 of the letters': its gradient is the larger
 BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
 DEV_CLIPS = 96
+FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
 
 
 def spoken_letters(text: str) -> str:
@@ -95,7 +102,7 @@ class AudioTask(nn.Module):
         lengths = words.norm(dim=1, keepdim=True)  # (V, 1)
         words = torch.cat([words[:1] / lengths[:1] * lengths.mean(), words[1:]])  # a usual blank
         self.register_buffer("words", words, persistent=False)
-        self.scale = OWN_LOGIT / float(words.square().sum(1).mean())
+        self.scale = likeness_scale(words)
 
     def letters(self, encoded: Tensor) -> Tensor:
         """Log-probabilities of letters. (B, n, D) -> (B, SLOTS * n, labels)"""
@@ -172,6 +179,9 @@ class AudioObjective:
         spoken = ShardReader(paths.data / "hearing_train")
         self.dev = ShardReader(paths.data / "hearing_dev")
         parts = [(spoken, i) for i in range(min(len(spoken), config["data"]["clips"]))]
+        if config["data"]["further"]:
+            further = ShardReader(paths.data / "hearing_further_train")
+            parts += [(further, i) for i in range(min(len(further), config["data"]["further"]))]
         if config["data"]["recorded"]:
             recorded = ShardReader(paths.data / "hearing_real_train")
             parts += [(recorded, i) for i in range(len(recorded))]
@@ -208,7 +218,7 @@ class AudioObjective:
             reader, place = group[i]
             record = reader[place]
             rng = np.random.default_rng([self.seed, step, i])
-            records.append(record | {"mel": mask_mel(record["mel"], rng)})
+            records.append(record | {"mel": mask_mel(warp_mel(record["mel"], rng), rng)})
         return self.collate(records)
 
     def validate(self) -> dict[str, float]:
@@ -247,6 +257,11 @@ def prepare(config: dict, paths: Paths) -> None:
         folder = paths.data / f"hearing_{split}"
         build_hearing(
             folder, count, seed, split, config["workers"], text_folder=real, source=data["source"]
+        )
+    if data["further"]:
+        build_hearing(
+            paths.data / "hearing_further_train", data["further"], FURTHER_SEED, "train",
+            config["workers"], text_folder=real, source=data["source"], voices="further",
         )
     if data["recorded"]:
         if real is None:

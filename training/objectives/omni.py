@@ -30,7 +30,7 @@ from training.lessons import (
     spoken_picture_lesson,
     transcript_lesson,
 )
-from training.media import mask_mel, padded_mels, picture
+from training.media import mask_mel, padded_mels, picture, warp_mel
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 
@@ -96,6 +96,8 @@ class OmniObjective:
                 self.readers[name, split] = ShardReader(paths.data / f"{name}_{split}")
         if config["data"]["signs"]:
             self.readers["signs", "train"] = ShardReader(paths.data / "signs_train")
+        if config["data"]["further"]:
+            self.readers["further", "train"] = ShardReader(paths.data / "hearing_further_train")
         if config["data"]["recorded"]:
             self.readers["recorded", "train"] = ShardReader(paths.data / "hearing_real_train")
         self.corpus = load_tokens(paths.data / "corpus", "train")
@@ -126,7 +128,7 @@ class OmniObjective:
         heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": []}
         places = [
             (name, i)
-            for name in ("hearing", "recorded")
+            for name in ("hearing", "further", "recorded")
             for i in range(len(self.readers.get((name, split), ())))
         ]
         for place in sorted(places, key=lambda p: self.heard_record(p, split)["seconds"]):
@@ -170,7 +172,7 @@ class OmniObjective:
             record = self.readers[reader, split][place]
             if split == "train":
                 masks = np.random.default_rng(rng.randrange(1 << 30))
-                record = record | {"mel": mask_mel(record["mel"], masks)}
+                record = record | {"mel": mask_mel(warp_mel(record["mel"], masks), masks)}
         if kind == "picture":
             signs = ("signs", split) in self.readers and rng.random() < SIGNS
             scenes = self.readers["signs" if signs else "scenes", split]
