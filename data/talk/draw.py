@@ -12,9 +12,9 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from data.talk import wordings
+from data.talk import templates, wordings
 
-FURTHER = wordings.FURTHER  # by the first wording of a list: more for training
+FURTHER = wordings.FURTHER | templates.FURTHER  # by the first wording of a list: more for training
 DEV_SHARE, TEST_SHARE = 3, 5  # percent of argument combinations
 
 

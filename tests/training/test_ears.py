@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from models.audio import AudioConfig
+from training.media import WARP, warp_mel
 from training.objectives.audio import (
     AudioTask,
     ctc_labels,
@@ -12,8 +13,6 @@ from training.objectives.audio import (
     piece_places,
     spoken_letters,
 )
-
-from training.media import WARP, warp_mel
 
 SIZES = {"hidden_size": 32, "num_layers": 1, "num_heads": 2, "num_kv_heads": 1, "head_dim": 16}
 
