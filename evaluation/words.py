@@ -7,12 +7,15 @@ from difflib import SequenceMatcher
 from data.words import edit_distance
 from models.normalizer import can_say, normalise
 
+SPELLINGS = {"colour": "color", "grey": "gray"}  # both are taught and sound alike
+
 
 def spoken_words(text: str) -> list[str]:
     """Lower-case words as they are said: numbers in words, no punctuation. None of silence."""
     if not can_say(text):
         return []
-    return [word for word in normalise(text) if word not in (",", ".")]
+    said = [SPELLINGS.get(word, word) for word in normalise(text)]
+    return [word for word in said if word not in (",", ".")]
 
 
 def word_errors(truth: str, said: str) -> tuple[int, int]:

@@ -14,6 +14,7 @@ class GenerateConfig:
 
     max_new_tokens: int = 128
     temperature: float = 0.0  # 0 = greedy
+    num_beams: int | None = None  # answers followed at once; None = 4 where a sound is heard, else 1
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off
     min_p: float | None = None  # share of the likeliest token's probability; None or 0.0 = off
@@ -50,6 +51,8 @@ class GenerateConfig:
             raise UserError(
                 f"repetition_penalty must be above 0 (1 = off), not {self.repetition_penalty}"
             )
+        if self.num_beams is not None:
+            self._check_beams(self.num_beams)
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise UserError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
         if self.max_seq_len is not None and self.max_seq_len < 2:
@@ -64,6 +67,13 @@ class GenerateConfig:
         if self.native not in ("auto", "on", "off"):
             raise UserError(f"native must be auto, on or off, not {self.native}")
         self._check_plans()
+
+    def _check_beams(self, beams: int) -> None:
+        """Beam search looks for the likeliest answer: nothing is drawn, nothing made unlikely."""
+        if beams < 1:
+            raise UserError(f"num_beams must be at least 1, not {beams}")
+        if beams > 1 and (self.temperature > 0.0 or self.repetition_penalty != 1.0):
+            raise UserError("num_beams goes with temperature 0 and repetition_penalty 1 only")
 
     def _check_plans(self) -> None:
         """The settings that cache and decode plans are made from."""

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 import torch
 from torch import Tensor
 
+from inference.beams import beam_search, beams_for
 from inference.config import GenerateConfig
 from inference.decodeplan import query_chunk, windows
 from inference.notice import notice
@@ -183,11 +184,24 @@ def generate_batch(
     model, prompts: list[Prompt], config: GenerateConfig = DEFAULT, tokenizer=None
 ) -> list[list[int]]:
     """Replies to several prompts in one run (left-padded): each as it would be alone."""
-    if not prompts:
-        return []
     limit = context_length(model, config)
     for prompt in prompts:
         check_fits(prompt, limit)
+    replies: list[list[int]] = [[] for _ in prompts]
+    beams = [beams_for(config, prompt) for prompt in prompts]
+    for width in sorted(set(beams)):  # those with a sound are answered by a search of their own
+        picks = [i for i, count in enumerate(beams) if count == width]
+        made = _generate_rows(model, [prompts[i] for i in picks], config, width, tokenizer)
+        for i, reply in zip(picks, made, strict=True):
+            replies[i] = reply
+    return replies
+
+
+def _generate_rows(
+    model, prompts: list[Prompt], config: GenerateConfig, width: int, tokenizer
+) -> list[list[int]]:
+    """Replies to prompts of any length, `width` answers to each followed at once."""
+    limit = context_length(model, config)
     longest = max(map(len, prompts))
     pads = [longest - len(prompt) for prompt in prompts]
     padded = [Prompt([PAD_TOKEN_ID] * pad, []) + prompt for pad, prompt in zip(pads, prompts)]
@@ -203,6 +217,9 @@ def generate_batch(
     rows = Rows([prompt.ids for prompt in prompts], rooms, watches, mask)
     chunk = config.prefill_chunk or query_chunk(config.plan(), longest)
     logits = prefill(model, padded, cache, mask, chunk)
+    if width > 1:
+        limits = [min(config.max_new_tokens, room) for room in rooms]
+        return beam_search(thinker_of(model), logits, cache, config, width, limits, mask)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(model, logits, cache, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
@@ -251,8 +268,22 @@ class Generator:
         check_fits(prompt, self.capacity - self.position)
         watch = StopWatch(config.stop_strings, self.tokenizer)
         logits = self._read(prompt, config)
+        if (width := beams_for(config, prompt)) > 1:
+            yield from self._search(logits, config, width)
+            return
         rows = Rows([self.ids], [self.capacity - self.position], [watch])
         for (token,) in decode(self.model, logits, self.cache, config, rows, self.timing):
+            self.ids.append(token)
+            yield token
+
+    def _search(self, logits: Tensor, config: GenerateConfig, width: int) -> Iterator[int]:
+        """The best answer of a beam search, once it is found; a later call reads it."""
+        limit = min(config.max_new_tokens, self.capacity - self.position)
+        with self.timing.measure("model"):
+            thinker = thinker_of(self.model)
+            (reply,) = beam_search(thinker, logits, self.cache, config, width, [limit])
+        self.timing.tokens = len(reply)
+        for token in reply:
             self.ids.append(token)
             yield token
 

@@ -21,7 +21,7 @@ HELP = """\
 /voice NAME   the voice to speak with                  /save FILE   .wav: speech, .txt: the chat
 /stats        how full the context is                  /stats on    and the time of each answer
 /trace FILE   a page (.html) that shows the inside of the last answer
-/set temperature 0.7   or max_new_tokens, top_k, top_p, min_p, repetition_penalty, seed
+/set temperature 0.7   or max_new_tokens, num_beams, top_k, top_p, min_p, repetition_penalty, seed
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
 An empty line sends waiting pictures and recordings without words."""

@@ -15,7 +15,7 @@ from models.errors import UserError
 
 WARNING, CRITICAL = 0.75, 0.90  # of the context in use
 CHANGEABLE = {  # between turns; the others shape the cache
-    *("max_new_tokens", "temperature", "top_k", "top_p", "min_p"),
+    *("max_new_tokens", "temperature", "num_beams", "top_k", "top_p", "min_p"),
     *("repetition_penalty", "seed", "stop_strings"),
 }
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from inference.beams import beams_for
 from inference.config import GenerateConfig
 from inference.draft import PromptLookup, ThinkerDraft
 from inference.generation import DEFAULT, Generator, check_fits, thinker_of
@@ -85,6 +86,9 @@ class SpeculativeGenerator(Generator):
     def stream(self, prompt: Prompt, config: GenerateConfig | None = None) -> Iterator[int]:
         """As `Generator.stream`, with the same tokens in greedy mode."""
         config = config or self.config
+        if beams_for(config, prompt) > 1:  # several answers are followed: there is no one to guess
+            yield from super().stream(prompt, config)
+            return
         check_fits(prompt, self.capacity - self.position)
         watch = StopWatch(config.stop_strings, self.tokenizer)
         self.guessed = self.right = self.passes = 0

@@ -31,6 +31,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "objects": "what is drawn: all (needs an emoji font) or shapes",
     "clips": "generated sounds (audio) or moving scenes (omni)",
     "source": "who speaks: engines, flite, or samples (those in the repository)",
+    "further": "audio: utterances by more voices; omni: whether they are learnt from, too",
     "recorded": "whether recorded people are learnt from, too (needs --real_dir)",
     "utterances": "spoken sentences",
     "shares": "lessons of each kind in the pattern that a batch repeats",

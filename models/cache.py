@@ -4,6 +4,7 @@ Preallocated, one pair of tensors a layer, dense or block-quantised. It stores w
 hands back all that it holds; masks and positions are the caller's business.
 """
 
+import copy
 from typing import NamedTuple
 
 import torch
@@ -49,6 +50,19 @@ class TensorStore:
     def nbytes(self) -> int:
         """Bytes taken, scales included."""
         return self.numbers.nbytes + (0 if self.scales is None else self.scales.nbytes)
+
+    def taken(self, rows: Tensor, length: int, max_len: int) -> "TensorStore":
+        """A copy with these rows (any of them several times), `length` positions and room for more."""
+
+        def chosen(kept: Tensor) -> Tensor:
+            room = kept.new_zeros(len(rows), kept.shape[1], max_len, kept.shape[3])
+            room[:, :, :length] = kept[rows, :, :length]
+            return room
+
+        other = copy.copy(self)
+        other.numbers = chosen(self.numbers)
+        other.scales = None if self.scales is None else chosen(self.scales)
+        return other
 
     def write(self, x: Tensor, start: int) -> None:
         """Store x (B, H, T, D) from position `start` on."""
@@ -189,6 +203,16 @@ class KVCache:
     def advance(self, positions: int) -> None:
         """Count positions that every layer has stored."""
         self.length += positions
+
+    def taken(self, rows: Tensor, max_len: int) -> "KVCache":
+        """A copy with these rows (R,), any of them several times, and room for `max_len` positions."""
+        other = copy.copy(self)
+        other.layers = [
+            type(layer)(*(store.taken(rows, self.length, max_len) for store in layer))
+            for layer in self.layers
+        ]
+        other.max_len = max_len
+        return other
 
     def truncate(self, length: int) -> None:
         """Forget all positions from `length` on."""

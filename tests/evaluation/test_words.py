@@ -21,6 +21,10 @@ def test_case_punctuation_and_digits_do_not_count():
     assert letter_errors("It's red.", "IT'S RED") == (0, 8)
 
 
+def test_two_spellings_of_one_sound_are_one_word():
+    assert word_errors("What color is the grey cat?", "what colour is the gray cat") == (0, 6)
+
+
 def test_errors_are_counted():
     assert word_errors("the cat sat", "the cat sat down") == (1, 3)
     assert word_errors("the cat sat", "") == (3, 3)

@@ -1,0 +1,117 @@
+"""Beam search: the likeliest few answers are followed at once, and the best whole one is kept.
+
+Greedy decoding cannot take back a word. What is heard badly is understood by what comes after, so
+transcripts gain most: sounds are answered this way unless `num_beams` says otherwise. Answers are
+compared by their log-probability per token, as in `transformers`.
+"""
+
+import torch
+from torch import Tensor
+
+from inference.config import GenerateConfig
+from inference.prompt import Prompt
+from inference.sampling import adjust
+from models.cache import KVCache
+
+HEARING_BEAMS = 4  # answers followed where something is heard and nothing else was asked for
+
+
+def beams_for(config: GenerateConfig, prompt: Prompt) -> int:
+    """How many answers to this prompt are followed; 1: no search."""
+    if config.num_beams is not None:
+        return config.num_beams
+    plain = config.temperature == 0.0 and config.repetition_penalty == 1.0
+    return HEARING_BEAMS if prompt.mels and plain else 1
+
+
+class Search:
+    """The answers to one prompt that are being followed, and those that have ended.
+
+    Args:
+        width: how many of either.
+        limit: tokens of the longest answer.
+    """
+
+    def __init__(self, width: int, limit: int, eos: int) -> None:
+        self.width, self.limit, self.eos = width, limit, eos
+        self.live: list[list[int]] = [[] for _ in range(width)]
+        self.ended: list[tuple[float, list[int]]] = []  # (log-probability per token, answer)
+        self.done = False
+
+    def advance(
+        self, candidates: list[tuple[float, int, int]]
+    ) -> list[tuple[float, int, int]]:
+        """Take the best (log-probability, live answer, next token), the best first -> those followed.
+
+        Among 2 * width candidates at least `width` do not end.
+        """
+        followed = []
+        for rank, (score, parent, token) in enumerate(candidates):
+            if token != self.eos:
+                followed.append((score, parent, token))
+            elif rank < self.width:  # one that would not have been followed has not ended well
+                self.end(score, self.live[parent], len(self.live[parent]) + 1)
+        followed = followed[: self.width]
+        self.live = [[*self.live[parent], token] for _, parent, token in followed]
+        length = len(self.live[0])
+        if length >= self.limit:
+            for (score, _, _), answer in zip(followed, self.live, strict=True):
+                self.end(score, answer, length)
+        full = len(self.ended) >= self.width
+        self.done |= full and self.ended[-1][0] >= followed[0][0] / length
+        return followed
+
+    def end(self, score: float, answer: list[int], length: int) -> None:
+        """Note an answer that is whole, or as long as may be; the best `width` are kept."""
+        self.ended.append((score / length, answer))
+        self.ended.sort(key=lambda one: -one[0])
+        del self.ended[self.width :]
+        self.done |= length > self.limit or len(answer) >= self.limit
+
+    @property
+    def best(self) -> list[int]:
+        """The answer."""
+        return self.ended[0][1]
+
+
+@torch.inference_mode()
+def beam_search(
+    thinker, logits: Tensor, cache: KVCache, config: GenerateConfig, width: int,
+    limits: list[int], mask: Tensor | None = None,
+) -> list[list[int]]:
+    """The answer to each of B prompts.
+
+    Args:
+        logits: (B, V) of the prompts' last positions.
+        cache: the prompts, B rows; it stays as it is.
+        width: answers followed for each prompt, W.
+        limits: tokens that each answer may have.
+        mask: bool (B, S), True for real tokens; None: all are.
+    """
+    B, device = len(logits), logits.device
+    rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
+    cache = cache.taken(rows, cache.length + max(limits))
+    mask = None if mask is None else mask[rows]  # (B * W, S)
+    logits = logits[rows]  # (B * W, V)
+    scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)
+    scores[:, 0] = 0.0  # all the same so far: one is enough
+    searches = [Search(width, limit, config.eos_token_id) for limit in limits]
+    while True:
+        steps = adjust(logits.float(), config).log_softmax(-1).unflatten(0, (B, width))  # (B, W, V)
+        best, places = (scores[..., None] + steps).flatten(1).topk(2 * width)  # (B, 2 * W)
+        V, order, tokens = logits.shape[-1], [], []
+        for row, search in enumerate(searches):
+            found = zip(best[row].tolist(), places[row].tolist(), strict=True)
+            candidates = [(score, place // V, place % V) for score, place in found]
+            # A prompt that is done is carried along unchanged until the others are.
+            followed = candidates[:width] if search.done else search.advance(candidates)
+            scores[row] = torch.tensor([score for score, _, _ in followed])
+            order += [row * width + parent for _, parent, _ in followed]
+            tokens += [token for _, _, token in followed]
+        if all(search.done for search in searches):
+            return [search.best for search in searches]
+        cache = cache.taken(torch.tensor(order, device=device), cache.max_len)
+        if mask is not None:
+            mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)  # (B * W, S + 1)
+        x = thinker.embed(torch.tensor(tokens, device=device)[:, None])  # (B * W, 1, D)
+        logits = thinker.logits(thinker.hidden(x, mask, cache)[:, -1])  # (B * W, V)

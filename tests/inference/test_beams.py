@@ -1,0 +1,130 @@
+"""Beam search: the best of all answers where all can be tried, transformers' elsewhere."""
+
+import itertools
+
+import pytest
+import torch
+
+from inference.beams import HEARING_BEAMS, beam_search, beams_for
+from inference.config import GenerateConfig
+from inference.generation import Generator, generate, generate_batch, new_cache, prefill
+from inference.omni import SHIPPED, Omni
+from inference.prompt import Prompt
+from models.errors import UserError
+from models.thinker import Thinker, ThinkerConfig
+
+EOS = 2
+WORDS = 6  # of the smallest vocabulary, the end among them
+
+
+@pytest.fixture(scope="module")
+def thinker() -> Thinker:
+    torch.manual_seed(1)
+    sizes = {"hidden_size": 32, "num_hidden_layers": 2, "num_attention_heads": 2}
+    more = {"num_key_value_heads": 1, "head_dim": 16, "intermediate_size": 48}
+    model = Thinker(ThinkerConfig(vocab_size=WORDS, **sizes, **more)).eval()
+    torch.nn.init.normal_(model.model.embed_tokens.weight, std=1.0)  # clear preferences
+    return model
+
+
+@pytest.fixture(scope="module")
+def omni() -> Omni:
+    return Omni.from_pretrained()
+
+
+@pytest.fixture(scope="module")
+def heard(omni) -> list[Prompt]:
+    """A sound with a question, and the same sound alone: prompts of two lengths."""
+    config = omni.config()
+    sound = SHIPPED.parent.parent / "examples" / "question.wav"
+    return [omni.prompt(text, None, sound, None, None, config) for text in ("Write it down.", None)]
+
+
+def search(thinker, ids: list[int], width: int, limit: int) -> list[int]:
+    config = GenerateConfig(eos_token_id=EOS)
+    cache = new_cache(thinker, 1, len(ids), config)
+    logits = prefill(thinker, [Prompt(ids)], cache)
+    (reply,) = beam_search(thinker, logits, cache, config, width, [limit])
+    assert cache.length == len(ids)  # the prompt's cache stays as it was
+    return reply
+
+
+@torch.inference_mode()
+def score(thinker, ids: list[int], reply: list[int], limit: int) -> float:
+    """Log-probability per token, of the end too where the answer is not cut off."""
+    said = reply if len(reply) == limit else [*reply, EOS]
+    logits = thinker(torch.tensor([ids + said]))[0, len(ids) - 1 : -1]  # (n, V)
+    steps = logits.log_softmax(-1).gather(1, torch.tensor(said)[:, None])
+    return float(steps.sum()) / len(said)
+
+
+@pytest.mark.parametrize("ids", [[1], [1, 4, 5], [3, 3]])
+def test_a_wide_search_finds_the_best_of_all_answers(thinker, ids):
+    limit, others = 3, [token for token in range(WORDS) if token != EOS]
+    answers = [list(a) for n in range(limit + 1) for a in itertools.product(others, repeat=n)]
+    best = max(answers, key=lambda answer: score(thinker, ids, answer, limit))
+    assert search(thinker, ids, WORDS**limit, limit) == best
+
+
+def test_a_width_of_one_is_greedy(thinker):
+    config = GenerateConfig(eos_token_id=EOS, max_new_tokens=12)
+    for first in range(WORDS):
+        assert search(thinker, [1, first], 1, 12) == generate(thinker, Prompt([1, first]), config)
+
+
+def test_equals_transformers():
+    from transformers import AutoModelForCausalLM
+
+    ours = Omni.from_pretrained(SHIPPED.parent / "thinker_tiny")
+    theirs = AutoModelForCausalLM.from_pretrained(ours.folder).eval()
+    config = ours.config(num_beams=3, max_new_tokens=16, suppress_tokens=())
+    for text in ("Who are you?", "What is two plus six?", "Tell me about the sea."):
+        prompt = ours.prompt(text, None, None, None, None, config)
+        more = {"num_beams": 3, "do_sample": False, "max_new_tokens": 16, "pad_token_id": 3}
+        (whole,) = theirs.generate(torch.tensor([prompt.ids]), eos_token_id=EOS, **more).tolist()
+        reply = [token for token in whole[len(prompt) :] if token not in (EOS, 3)]
+        assert generate(ours.model, prompt, config) == reply
+
+
+def test_sounds_are_searched_and_texts_are_not(heard):
+    text = Prompt([1, 5])
+    assert beams_for(GenerateConfig(), heard[0]) == HEARING_BEAMS
+    assert beams_for(GenerateConfig(), text) == 1
+    assert beams_for(GenerateConfig(num_beams=1), heard[0]) == 1
+    assert beams_for(GenerateConfig(num_beams=3), text) == 3
+    assert beams_for(GenerateConfig(temperature=0.7), heard[0]) == 1
+
+
+def test_a_batch_answers_as_one_by_one(omni, heard):
+    config = omni.config(max_new_tokens=24)
+    prompts = [*heard, omni.prompt("Who are you?", None, None, None, None, config)]
+    alone = [generate(omni.model, prompt, config) for prompt in prompts]
+    assert generate_batch(omni.model, prompts, config) == alone
+    assert len(set(map(tuple, alone))) == 3
+
+
+def test_every_kind_of_cache_can_be_searched(omni, heard):
+    exact = generate(omni.model, heard[0], omni.config(max_new_tokens=8))
+    kept = generate(omni.model, heard[0], omni.config(max_new_tokens=8, cache_kind="q8_0"))
+    assert kept == exact
+
+
+def test_the_conversation_goes_on_from_the_answer(omni, heard):
+    config = omni.config(max_new_tokens=24)
+    talk = Generator(omni.model, config)
+    reply = talk.generate(heard[0])
+    more = Prompt([EOS]) + omni.turn("Who are you?")
+    fresh = Generator(omni.model, config)
+    assert talk.generate(more) == fresh.generate(
+        heard[0] + Prompt(reply) + more, omni.config(max_new_tokens=24, num_beams=1)
+    )
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [{"num_beams": 0}, {"num_beams": 2, "temperature": 0.5},
+     {"num_beams": 2, "repetition_penalty": 1.2}],
+)
+def test_refuses_what_has_no_meaning(settings):
+    with pytest.raises(UserError, match="num_beams"):
+        GenerateConfig(**settings)
