@@ -135,8 +135,8 @@ def test_vocabulary_is_the_tokenizers(nano_text_dir, tmp_path):
     assert joined == sorted(joined, reverse=True) and joined[0] > joined[-1]  # what to join first
     ids = {name: found[f"tokenizer.ggml.{name}_token_id"] for name in ("bos", "eos", "padding")}
     assert ids == {"bos": 1, "eos": 2, "padding": 3} and found["tokenizer.ggml.model"] == "llama"
-    flags = [found[f"tokenizer.ggml.add_{name}"] for name in ("bos_token", "eos_token", "space_prefix")]
-    assert flags == [True, False, False]
+    assert found["tokenizer.ggml.add_bos_token"] and not found["tokenizer.ggml.add_eos_token"]
+    assert not found["tokenizer.ggml.add_space_prefix"]
     assert set(found["tokenizer.ggml.suppress_tokens"]) == tokenizer.special - {tokenizer.eos}
 
 
@@ -167,7 +167,7 @@ def test_the_chat_template_writes_what_encode_chat_does(nano_text_dir, tmp_path)
     tokenizer = Tokenizer(nano_text_dir / "tokenizer.model")
     chat = [
         {"role": "system", "content": "Be kind."},
-        {"role": "user", "content": " Hello,\nyou \"two\"! "},
+        {"role": "user", "content": ' Hello,\nyou "two"! '},
         {"role": "assistant", "content": "Hi."},
     ]
     for messages, ask in (chat[:2], True), (chat, False), (chat[1:], True):
