@@ -17,6 +17,7 @@ from collections.abc import Callable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from time import perf_counter
 
 import torch
@@ -189,6 +190,62 @@ def transformers_model(omni: Omni):
     return model.eval()
 
 
+LLAMA_PAIRS = {"f16": "bf16", "q8_0": "int8"}  # llama.cpp's matrices: ours of the same bytes
+READ = 512  # tokens of the prompt that is timed
+
+
+def bench_llama(omni: Omni, rounds: int, tokens: int) -> dict:
+    """Reading and decoding at batch 1 beside llama.cpp on the same weights, one thread each.
+
+    Ratios are to llama.cpp with matrices of as many bytes.
+    """
+    from export.gguf import gguf_package, write_gguf
+    from export.llamacpp import LlamaCpp, library
+
+    try:
+        gguf_package(), library()
+    except UserError as error:
+        print(f"notice: {error} (the bench llama is left out)", file=sys.stderr)
+        return {}
+    exact, table, threads = Omni.from_pretrained(omni.folder), {}, torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        for kind, dtype in LLAMA_PAIRS.items():
+            with TemporaryDirectory() as folder:
+                path = Path(folder) / f"{kind}.gguf"
+                write_gguf(thinker_of(exact.model), exact.tokenizer, path, kind, kind)
+                with LlamaCpp(path, READ + tokens) as llama:
+                    same = Omni.from_pretrained(omni.folder, dtype=dtype)
+                    table |= beside_llama(llama, kind, same, dtype, rounds, tokens)
+    finally:
+        torch.set_num_threads(threads)
+    return table
+
+
+def beside_llama(llama, kind: str, omni: Omni, dtype: str, rounds: int, tokens: int) -> dict:
+    """One file in llama.cpp and one dtype of ours: reading a prompt, then decoding after a short one."""
+    long, short = text_ids(omni, READ), text_ids(omni, 32)
+    cache = thinker_of(omni.model).new_cache(1, READ)
+
+    def read() -> int:
+        cache.reset()
+        prefill(omni.model, [Prompt(long)], cache)
+        return len(long)
+
+    reading = {
+        f"llama.cpp {kind}, read": lambda: len(long) * bool(llama.greedy(long, 1)),
+        f"ours {dtype}, read": read,
+    }
+    table = interleaved(reading, rounds)
+    last = len(short) - 1
+    llama.greedy(short[:last], 1)
+    decoding = {
+        f"llama.cpp {kind}, decode": lambda: len(llama.greedy(short[last:], tokens, after=last)),
+        f"ours {dtype}, decode": decoder(omni, Prompt(short), settings(omni, tokens, native="on")),
+    }
+    return table | interleaved(decoding, rounds)
+
+
 LOAD = """import torch, sys
 from pathlib import Path
 from safetensors.torch import load_file
@@ -276,6 +333,7 @@ def save_caches(path: Path, omni: Omni, table: dict[str, dict]) -> None:
 BENCHES = {
     "cache": bench_cache,
     "decode": bench_decode,
+    "llama": bench_llama,
     "uncached": bench_uncached,
     "speculative": bench_speculative,
     "start": bench_start,

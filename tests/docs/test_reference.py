@@ -24,7 +24,8 @@ def test_generated_pages_are_up_to_date(maker):
 
 
 def test_every_command_and_every_flag_is_explained():
-    folders = [ROOT, *(ROOT / name for name in ("inference", "training", "data", "evaluation", "models"))]
+    packages = ("inference", "training", "data", "evaluation", "models", "export")
+    folders = [ROOT, *(ROOT / name for name in packages)]
     files = [path for folder in folders for path in folder.glob("*.py")]
     commands = {path for path in files if "ArgumentParser(" in path.read_text(encoding="utf-8")}
     assert commands == {ROOT / name for name in reference.COMMANDS}

@@ -1,0 +1,171 @@
+"""llama.cpp by its C functions, to compare: its tokens and its speed on a GGUF of the same weights.
+
+    pip install xllamacpp     # a wheel with llama.cpp in it; nothing is compiled
+
+UOMNI_LLAMA_CPP names another build, its `libllama.so`. Only what comparing needs is here, for one
+sequence; nothing of ours uses it to answer.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+from ctypes import POINTER, c_bool, c_char_p, c_float, c_int32, c_uint32, c_void_p
+from functools import cache
+from importlib.util import find_spec
+from pathlib import Path
+
+import numpy as np
+
+from models.errors import UserError
+
+INSTALL = "pip install xllamacpp"
+
+
+class Opaque(ctypes.Structure):
+    """Any of llama.cpp's structures by value: more bytes than it has, so that it may grow.
+
+    Those are too large for registers, so that caller and callee only agree where they begin. Of the
+    parameters of a context the first three numbers are ours to set: n_ctx, n_batch, n_ubatch.
+    """
+
+    _fields_ = [("first", c_uint32 * 3), ("rest", c_uint32 * 125)]
+
+
+SIGNATURES = {  # C function: what it returns, what it takes
+    "llama_backend_init": (None,),
+    "llama_print_system_info": (c_char_p,),
+    "llama_model_default_params": (Opaque,),
+    "llama_model_load_from_file": (c_void_p, c_char_p, Opaque),
+    "llama_model_get_vocab": (c_void_p, c_void_p),
+    "llama_model_free": (None, c_void_p),
+    "llama_vocab_n_tokens": (c_int32, c_void_p),
+    "llama_vocab_eos": (c_int32, c_void_p),
+    "llama_context_default_params": (Opaque,),
+    "llama_init_from_model": (c_void_p, c_void_p, Opaque),
+    "llama_free": (None, c_void_p),
+    "llama_n_ctx": (c_uint32, c_void_p),
+    "llama_set_n_threads": (None, c_void_p, c_int32, c_int32),
+    "llama_get_memory": (c_void_p, c_void_p),
+    "llama_memory_seq_rm": (c_bool, c_void_p, c_int32, c_int32, c_int32),
+    "llama_batch_get_one": (Opaque, POINTER(c_int32), c_int32),
+    "llama_decode": (c_int32, c_void_p, Opaque),
+    "llama_get_logits": (c_void_p, c_void_p),
+    "llama_tokenize": (
+        *(c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int32), c_int32),
+        *(c_bool, c_bool),
+    ),
+}
+QUIET = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)(lambda level, text, data: None)
+
+
+def library_path() -> Path | None:
+    """Where a build of llama.cpp is, or None."""
+    if chosen := os.environ.get("UOMNI_LLAMA_CPP"):
+        return Path(chosen)
+    spec = find_spec("xllamacpp")
+    if spec is None or spec.origin is None:
+        return None
+    return next(iter(sorted(Path(spec.origin).parent.glob("xllamacpp*.so"))), None)
+
+
+@cache
+def library() -> ctypes.CDLL:
+    """llama.cpp, loaded once.
+
+    Raises:
+        UserError: there is none, or it is not llama.cpp.
+    """
+    path = library_path()
+    if path is None:
+        raise UserError(f"llama.cpp is not installed: {INSTALL}")
+    try:
+        opened = ctypes.CDLL(str(path))
+        for name, (result, *arguments) in SIGNATURES.items():
+            function = getattr(opened, name)
+            function.restype, function.argtypes = result, arguments
+        opened.llama_log_set.argtypes = [c_void_p, c_void_p]
+        opened.llama_log_set(QUIET, None)
+        opened.ggml_backend_dev_count.restype = ctypes.c_size_t
+    except (OSError, AttributeError) as error:
+        raise UserError(f"{path} does not serve as llama.cpp: {error}") from None
+    opened.llama_backend_init()
+    if not opened.ggml_backend_dev_count():  # a build with a library for each kind of processor
+        opened.ggml_backend_load_all_from_path(str(path.parent).encode())
+    return opened
+
+
+class LlamaCpp:
+    """A GGUF file opened by llama.cpp, with the context of one sequence."""
+
+    def __init__(self, path: Path, context: int = 1024, threads: int = 1) -> None:
+        """`context` is in tokens; a prompt of that length is read in one pass.
+
+        Raises:
+            UserError: no llama.cpp, or it cannot open the file.
+        """
+        self.lib = library()
+        self.model = self.context = None
+        self.model = self.lib.llama_model_load_from_file(
+            str(path).encode(), self.lib.llama_model_default_params()
+        )
+        if not self.model:
+            raise UserError(f"llama.cpp cannot read {path}")
+        params = self.lib.llama_context_default_params()
+        params.first[:] = [context] * 3
+        self.context = self.lib.llama_init_from_model(self.model, params)
+        if not self.context or self.lib.llama_n_ctx(self.context) < context:
+            raise UserError(f"llama.cpp makes no context of {context} tokens for {path}")
+        self.lib.llama_set_n_threads(self.context, threads, threads)
+        self.vocab = self.lib.llama_model_get_vocab(self.model)
+        self.row = c_float * self.lib.llama_vocab_n_tokens(self.vocab)  # logits (V,)
+        self.eos = self.lib.llama_vocab_eos(self.vocab)
+
+    def tokenize(self, text: str, symbols: bool = False) -> list[int]:
+        """Ids of a text; with `symbols`, names of control pieces become these."""
+        data = text.encode()
+        room = len(data) + 8  # no piece is shorter than a byte
+        ids = (c_int32 * room)()
+        count = self.lib.llama_tokenize(self.vocab, data, len(data), ids, room, False, symbols)
+        return ids[:count]
+
+    def read(self, ids: list[int]) -> int:
+        """Read more tokens; the likeliest next one."""
+        tokens = (c_int32 * len(ids))(*ids)  # the batch only points to them
+        batch = self.lib.llama_batch_get_one(tokens, len(ids))
+        if failed := self.lib.llama_decode(self.context, batch):
+            raise RuntimeError(f"llama_decode returned {failed} for {len(ids)} tokens")
+        logits = self.row.from_address(self.lib.llama_get_logits(self.context))
+        return int(np.frombuffer(logits, np.float32).argmax())
+
+    def keep(self, tokens: int) -> None:
+        """Forget all but the first so many tokens."""
+        memory = self.lib.llama_get_memory(self.context)
+        self.lib.llama_memory_seq_rm(memory, 0, tokens, -1)
+
+    def greedy(
+        self, ids: list[int], tokens: int, end: int | None = None, after: int = 0
+    ) -> list[int]:
+        """The likeliest reply to a prompt, without the token `end`, which ends it.
+
+        The prompt stands at position `after`: what was read before that stays, the rest is forgotten.
+        """
+        self.keep(after)
+        reply = [self.read(ids)]
+        while reply[-1] != end and len(reply) < tokens:
+            reply.append(self.read(reply[-1:]))
+        return reply[:-1] if reply[-1] == end else reply
+
+    def close(self) -> None:
+        """Give the memory back."""
+        if self.context:
+            self.lib.llama_free(self.context)
+        if self.model:
+            self.lib.llama_model_free(self.model)
+        self.context = self.model = None
+
+    def __enter__(self) -> LlamaCpp:
+        return self
+
+    def __exit__(self, *_) -> None:
+        self.close()
