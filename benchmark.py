@@ -25,6 +25,7 @@ import torch
 from data.conversation import sample_conversation
 from evaluation.results import Figure, save_section
 from evaluation.setting import weights_hash
+from evaluation.speeds import save_speeds
 from inference.config import GenerateConfig
 from inference.generation import (
     PAD_TOKEN_ID,
@@ -350,14 +351,15 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--rounds", type=int, default=5, help="the median counts")
     parser.add_argument("--tokens", type=int, default=64, help="decoded in each run")
     parser.add_argument("--out", type=Path, help="JSON; default: only print")
-    parser.add_argument("--results", type=Path, help="results.json to renew the cache kinds of")
+    parser.add_argument("--results", type=Path, help="results.json to renew")
     args = parser.parse_args(argv)
     if unknown := set(args.what) - set(BENCHES):
         raise UserError(f"unknown {', '.join(sorted(unknown))}: there are {', '.join(BENCHES)}")
     if min(args.rounds, args.tokens) < 1:
         raise UserError("--rounds and --tokens must be at least 1")
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
-    results = {"threads": torch.get_num_threads(), "dtype": args.dtype, "rounds": args.rounds}
+    results = {"threads": torch.get_num_threads(), "dtype": args.dtype}
+    results |= {"rounds": args.rounds, "tokens": args.tokens}
     for name in args.what or BENCHES:
         results[name] = BENCHES[name](omni, args.rounds, args.tokens)
         for row, figures in results[name].items():
@@ -366,8 +368,10 @@ def main(argv: list[str] | None = None) -> int:
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
         write_json(args.out, results)
-    if args.results and "cache" in results:
-        save_caches(args.results, omni, results["cache"])
+    if args.results:
+        if "cache" in results:
+            save_caches(args.results, omni, results["cache"])
+        save_speeds(args.results, results)
     return 0
 
 

@@ -19,7 +19,7 @@ MISSING = "not measured"
 UNITS = {  # of figures: scale, digits, what is written after them
     "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
     "ms": (1, 0, " ms"), "dB": (1, 2, " dB"), "kbit/s": (1, 2, ""), "count": (1, 0, ""),
-    "percent": (1, 2, " %"), "nats": (1, 3, ""),
+    "percent": (1, 2, " %"), "tokens/s": (1, 0, ""), "s": (1, 2, " s"), "nats": (1, 3, ""),
 }  # fmt: skip
 Results = dict[str, Any]
 
@@ -239,6 +239,20 @@ def caches(results: Results) -> str:
     )
 
 
+def speed(results: Results) -> str:
+    """Ours beside others on the same weights and machine, each bench's first row being 1."""
+    figures = results.get("speed", {}).get("figures", {})
+    rows = []
+    for name in sorted(figures, key=lambda n: (n.split("/")[0], n.split("/")[1].split(", ")[::-1])):
+        bench, row, unit = name.split("/")
+        if unit == "ratio":
+            took = f"{bench}/{row}/seconds"
+            took = took if took in figures else f"{bench}/{row}/tokens_per_second"
+            rows.append([bench, row, show(results, "speed", took), show(results, "speed", name)])
+    rows = rows or [[MISSING] * 4]
+    return table(["bench", "what, rows at once", "tokens a second, or seconds", "ratio"], rows)
+
+
 def attention(results: Results) -> str:
     """Standard and decoupled attention, trained alike."""
     rows = [
@@ -263,7 +277,7 @@ def names_of(results: Results, section: str, prefix: str) -> list[str]:
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "turns": turns, "clips": clips, "audio": audio,
     "voices": voices, "joint": joint, "text": text, "speech": speech, "speaking": speaking,
-    "codec": codec, "caches": caches, "attention": attention,
+    "codec": codec, "caches": caches, "speed": speed, "attention": attention,
 }  # fmt: skip
 
 

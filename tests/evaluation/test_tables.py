@@ -6,6 +6,7 @@ import pytest
 
 import evaluate
 from evaluation.results import error_rate, mean, rate, read_results, save_section
+from evaluation.speeds import save_speeds
 from evaluation.tables import TABLES, renewed, stale, write
 from models.errors import UserError
 
@@ -64,3 +65,20 @@ def test_missing_checkpoint_is_one_clear_line(tmp_path):
         evaluate.main(["vision", "--ckpt_dir", str(tmp_path / "no"), "--out", str(tmp_path / "r")])
     with pytest.raises(UserError, match="--limit"):
         evaluate.main(["vision", "--limit", "0"])
+
+
+def test_a_bench_that_was_not_run_keeps_its_timings(tmp_path):
+    path = tmp_path / "results.json"
+    run = {"threads": 2, "rounds": 5, "tokens": 64, "dtype": "fp32"}
+    start = {"torch": {"seconds": 2.0, "ratio": 1.0}, "chat": {"seconds": 3.0, "ratio": 1.5}}
+    save_speeds(path, run | {"start": start, "llama": {}, "cache": {"fp32": {"ratio": 1.0}}})
+    decode = {"eager, 1": {"tokens_per_second": 100.0, "ratio": 1.0}}
+    save_speeds(path, run | {"decode": decode})
+    results = read_results(path)
+    assert set(results["speed"]["about"]) == {"start", "decode"}
+    lines = TABLES["speed"](results).splitlines()[2:]
+    assert lines == [
+        "| decode | eager, 1 | 100 | 1.00 |",
+        "| start | chat | 3.00 s | 1.50 |",
+        "| start | torch | 2.00 s | 1.00 |",
+    ]

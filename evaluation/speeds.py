@@ -1,0 +1,33 @@
+"""Timings of benchmark.py as a section of the results file."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from evaluation.results import Figure, read_results, save_section
+
+UNITS = {"ratio": "ratio", "tokens_per_second": "tokens/s", "seconds": "s"}
+
+
+def save_speeds(path: Path, results: dict) -> None:
+    """Speeds and ratios of the other benches, as section `speed` of a results file.
+
+    A bench that was not run now keeps its figures from before.
+    """
+    old = read_results(path).get("speed", {"about": {}, "figures": {}})
+    tables = {name: table for name, table in results.items() if isinstance(table, dict)}
+    timed = {name: table for name, table in tables.items() if table and name != "cache"}
+    figures = {
+        name: Figure(**figure)
+        for name, figure in old["figures"].items()
+        if name.split("/")[0] not in timed
+    }
+    figures |= {
+        f"{bench}/{row}/{unit}": Figure(values[unit], None, None, results["rounds"], 0, UNITS[unit])
+        for bench, table in timed.items()
+        for row, values in table.items()
+        for unit in UNITS
+        if unit in values
+    }
+    about = {key: results[key] for key in ("threads", "rounds", "tokens")}
+    save_section(path, "speed", old["about"] | dict.fromkeys(timed, about), figures)
