@@ -122,7 +122,8 @@ def test_image_bf16_and_default_question(chat, files):
 
 
 def test_audio_in_alone_transcribed_and_cut_with_a_notice(chat, files):
-    done = chat("--audio_in", files / "long.wav", "--image", files / "red.png", "--quiet")
+    both = ("--audio_in", files / "long.wav", "--image", files / "red.png", "--quiet")
+    done = chat(*both, "--num_beams", "2")
     assert done.stderr == ""
     done = chat("--audio_in", files / "long.wav", "--text", "What did you hear?")
     assert re.search(r"^notice: .*35\.0 s long: only the first 30 s", done.stderr, re.MULTILINE)
@@ -282,6 +283,8 @@ def test_closed_output_is_no_traceback(shipped_dir):
         ("--say", "a", "--audio_out", "o.wav", "--speed", "nan"),
         ("--text", "a", "--temperature", "-1"),
         ("--text", "a", "--temperature", "hot"),
+        ("--text", "a", "--num_beams", "0"),
+        ("--text", "a", "--num_beams", "2", "--temperature", "1"),
         ("--text", "a", "--top_k", "-1"),
         ("--text", "a", "--top_p", "0"),
         ("--text", "a", "--top_p", "2"),
