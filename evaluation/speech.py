@@ -4,7 +4,8 @@ All rows say the same held-out sentences, and the same judge hears them twice: w
 language model (word error rate), and choosing among these sentences (closed set). Then all rows
 say generated sentences of the test split, judged with a trigram model of others (matched).
 Controls: the Talker judged against another sentence's text (shuffled), and its sound backwards.
-Words that the front end never saw are judged apart; random sentences must come to their end.
+Words that the front end never saw are judged apart (strangers.py); random sentences must come to
+their end.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from tqdm import tqdm
 from data import sentences as corpus
 from data.sentences import answer
 from data.shards import ShardReader
-from data.speaking import build_speaking, lexicon_split
+from data.speaking import build_speaking
 from data.tts import flite
 from evaluation import codebooks
 from evaluation.asking import another
@@ -34,9 +35,9 @@ from evaluation.language import arpa
 from evaluation.results import error_rate, mean, rate
 from evaluation.robustness import random_sentences, robust
 from evaluation.setting import SEED, Measured, Setting
+from evaluation.strangers import strangers
 from evaluation.words import (
     letter_errors,
-    letter_errors_of,
     skips_and_repeats,
     spoken_words,
     word_errors,
@@ -50,6 +51,7 @@ from models.mel import HOP, SAMPLE_RATE, log_mel
 SENTENCES = 200
 TEST_UTTERANCES = 500
 RANDOM = 500  # sentences of random words
+STRANGERS = 120  # words never seen
 GENERATED, LANGUAGE = 60, 2000  # generated sentences judged, and others for the language model
 WORDS = range(3, 13)  # words of a sentence: shorter says little, longer takes the judge long
 
@@ -77,10 +79,12 @@ def measure(setting: Setting) -> Measured:
     drawn = generated(setting.count(GENERATED), speaker.voices[0])
     plain = [say(speaker, item) for item in tqdm(drawn, desc="speaking generated sentences")]
     workers = setting.workers
-    figures = judged(rows, unseen(setting, rows), workers) | matched(plain, workers)
+    figures = judged(rows, workers) | matched(plain, workers)
     figures |= fidelity(rows) | pace(rows)
+    figures |= strangers(speaker, setting, setting.count(STRANGERS))
     codes = [row.codes for row in rows]
-    figures |= codebooks.use(torch.cat(codes), speaker.codec.config.codebook_size)
+    everything = torch.cat(all_codes(speaker, ShardReader(folder)))
+    figures |= codebooks.use(everything, speaker.codec.config.codebook_size)
     teachers = [row.waves["teacher"] for row in rows]
     figures |= codebooks.ladder(speaker, codes, teachers, [row.text for row in rows], workers)
     return figures | endings(speaker, setting)
@@ -119,14 +123,25 @@ def sentences(reader: ShardReader, count: int, voices: list[str]) -> list[dict]:
 
 
 @torch.inference_mode()
-def say(speaker: Speaker, item: dict) -> Row:
-    """One sentence by the teacher, through codec and vocoders, and by the Talker."""
-    wave = torch.from_numpy(item["wave"].astype(np.float32) / 32768)
+def teacher_codes(speaker: Speaker, samples: np.ndarray) -> tuple[Tensor, Tensor]:
+    """int16 (samples,) -> the wave in whole code frames (samples,), its codes (T, K)."""
+    wave = torch.from_numpy(samples.astype(np.float32) / 32768)
     frame = speaker.codec.config.stack * HOP  # samples of a code frame
     wave = F.pad(wave, (0, -len(wave) % frame))  # (samples,)
+    return wave, speaker.codec.encode(log_mel(wave)[None])[0]
+
+
+def all_codes(speaker: Speaker, reader: ShardReader) -> list[Tensor]:
+    """Codes (T, K) of every utterance: a few thousand frames make a codebook look half used."""
+    return [teacher_codes(speaker, reader[i]["wave"])[1] for i in range(len(reader))]
+
+
+@torch.inference_mode()
+def say(speaker: Speaker, item: dict) -> Row:
+    """One sentence by the teacher, through codec and vocoders, and by the Talker."""
+    wave, codes = teacher_codes(speaker, item["wave"])  # (samples,), (T / 4, K)
     mel = log_mel(wave)[None]  # (1, 128, T)
-    codes = speaker.codec.encode(mel)  # (1, T / 4, K)
-    coded = speaker.codec.decode(codes)  # (1, 128, T)
+    coded = speaker.codec.decode(codes[None])  # (1, 128, T)
     seconds: dict[str, float] = {}
     start = time.perf_counter()
     chunks = []
@@ -150,25 +165,13 @@ def say(speaker: Speaker, item: dict) -> Row:
     }
     arrays = {name: made.float().numpy() for name, made in waves.items()}
     arrays |= {"talker": talked, "talker_reversed": np.ascontiguousarray(talked[::-1])}
-    return Row(item["text"], arrays, codes[0], seconds)
-
-
-def unseen(setting: Setting, rows: list[Row]) -> set[str]:
-    """Words of these sentences that neither the lexicon nor the Talker's lessons taught."""
-    words = {word for row in rows for word in spoken_words(row.text)}
-    strange = {word for word in words if lexicon_split(word) != "train"}
-    lessons = setting.data_dir / "speaking_train"
-    if lessons.is_dir():
-        reader = ShardReader(lessons)
-        for i in range(len(reader)):
-            strange -= set(reader.record(i)["words"])
-    return strange
+    return Row(item["text"], arrays, codes, seconds)
 
 
 JUDGED = ("teacher", "codec_griffinlim", "codec_vocoder", "talker", "talker_reversed")
 
 
-def judged(rows: list[Row], strange: set[str], workers: int) -> Measured:
+def judged(rows: list[Row], workers: int) -> Measured:
     """Error rates with the open model, and how often the right sentence is chosen."""
     texts = [row.text for row in rows]
     figures: Measured = {}
@@ -179,20 +182,17 @@ def judged(rows: list[Row], strange: set[str], workers: int) -> Measured:
         for row, truth in against(name, texts).items():
             right = [spoken_words(t) == s.split() for t, s in zip(truth, chosen, strict=True)]
             figures[f"{row}/closed"] = rate(right, SEED)
-            figures |= {f"{row}/{k}": f for k, f in errors(truth, said, strange).items()}
+            figures |= {f"{row}/{k}": f for k, f in errors(truth, said).items()}
     return figures
 
 
-def errors(texts: list[str], said: list[str], strange: set[str]) -> Measured:
-    """Word and letter error rates; letters of strange words; sentences skipped in or repeating."""
+def errors(texts: list[str], said: list[str]) -> Measured:
+    """Word and letter error rates; sentences skipped in or repeating."""
     both = list(zip(texts, said, strict=True))
     figures = {
         "wer": error_rate([word_errors(t, s) for t, s in both], SEED),
         "cer": error_rate([letter_errors(t, s) for t, s in both], SEED),
     }
-    rare = [letter_errors_of(strange, t, s) for t, s in both]
-    if rare := [pair for pair in rare if pair[1]]:
-        figures["unseen_cer"] = error_rate(rare, SEED)
     flaws = [skips_and_repeats(t, s) for t, s in both]
     figures["skips"] = rate([skipped for skipped, _ in flaws], SEED)
     figures["repeats"] = rate([repeated for _, repeated in flaws], SEED)

@@ -2,8 +2,8 @@
 
 Codebooks follow an exponential moving average of the vectors they win (no gradient reaches
 them); the encoder learns through a straight-through gradient and a commitment loss. Codes that
-nobody uses are moved onto vectors of the current batch. Without these three the codebooks never
-move, or collapse onto one code. This file refuses to know what the vectors mean.
+hardly anybody uses are moved onto vectors of the current batch. Without these three the codebooks
+never move, or collapse onto one code. This file refuses to know what the vectors mean.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ class ResidualQuantizer(nn.Module):
         codebook_size: int = 1024,
         dim: int = 64,
         decay: float = 0.98,
-        dead_below: float = 0.1,  # average wins per batch, under which a code is moved
+        dead_share: float = 0.3,  # of the average code's wins, under which a code is moved
         dropout: float = 0.25,  # share of training examples that keep only the first few codebooks
     ):
         super().__init__()
-        self.decay, self.dead_below, self.dropout = decay, dead_below, dropout
+        self.decay, self.dead_share, self.dropout = decay, dead_share, dropout
         shape = (num_codebooks, codebook_size)
         self.register_buffer("codebooks", torch.randn(*shape, dim))
         self.register_buffer("wins", torch.zeros(shape))  # EMA of wins per batch
@@ -122,13 +122,14 @@ class ResidualQuantizer(nn.Module):
         # The sum of past vectors is the code times its wins, so no second buffer is needed.
         moved = self.codebooks[k] * old * self.decay + sums * (1 - self.decay)
         self.codebooks[k] = moved / self.wins[k][:, None].clamp(min=1e-5)
-        dead = self.wins[k] < self.dead_below
+        average = self.wins[k].mean()
+        dead = self.wins[k] < self.dead_share * average
         if len(x) and dead.any():
             pick = x[torch.randint(len(x), (self.codebook_size,), device=x.device)]
             if dist.is_initialized():
                 dist.broadcast(pick, src=0)
             self.codebooks[k] = torch.where(dead[:, None], pick, self.codebooks[k])
-            self.wins[k] = torch.where(dead, torch.ones_like(self.wins[k]), self.wins[k])
+            self.wins[k] = torch.where(dead, average, self.wins[k])
 
 
 def nearest(x: Tensor, book: Tensor) -> Tensor:
