@@ -89,7 +89,7 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--decode_table", metavar="CONTEXT:CHUNK:WINDOW,…", help="of the plan: 512:0:0,max:256:0"
     )
-    run.add_argument("--draft", metavar="lookup|FOLDER", help="decode speculatively: same answers")
+    run.add_argument("--draft", metavar="lookup|FILE|FOLDER", help="decode speculatively: same answers")
     run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
     run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")

@@ -164,14 +164,18 @@ class Omni:
         """Decode speculatively: the same answers, sooner where guesses are right.
 
         Args:
-            source: "lookup" guesses from the prompt itself; else the folder of a smaller Thinker.
+            source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
+                guesses (inference/ngram.py); else the folder of a smaller Thinker.
         """
         from inference.draft import PromptLookup, ThinkerDraft
+        from inference.ngram import NgramDraft
         from inference.speculative import SpeculativeConfig
 
         speculative = SpeculativeConfig(spec_k)
         if source == "lookup":
             draft = PromptLookup()
+        elif Path(source).suffix == ".safetensors":
+            draft = NgramDraft.load(source)
         else:
             weight = next(self.model.parameters())
             draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))

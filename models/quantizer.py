@@ -2,7 +2,7 @@
 
 Codebooks follow an exponential moving average of the vectors they win (no gradient reaches
 them); the encoder learns through a straight-through gradient and a commitment loss. Codes that
-hardly anybody uses are moved onto vectors of the current batch. Without these three the codebooks
+hardly anybody uses are moved beside those that are used most. Without these three the codebooks
 never move, or collapse onto one code. This file refuses to know what the vectors mean.
 """
 
@@ -14,6 +14,9 @@ import torch
 import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
+
+
+SPLIT = 0.01  # of a codebook's spread: how far a moved code starts from the one it shares with
 
 
 @dataclass
@@ -122,14 +125,26 @@ class ResidualQuantizer(nn.Module):
         # The sum of past vectors is the code times its wins, so no second buffer is needed.
         moved = self.codebooks[k] * old * self.decay + sums * (1 - self.decay)
         self.codebooks[k] = moved / self.wins[k][:, None].clamp(min=1e-5)
-        average = self.wins[k].mean()
-        dead = self.wins[k] < self.dead_share * average
-        if len(x) and dead.any():
-            pick = x[torch.randint(len(x), (self.codebook_size,), device=x.device)]
-            if dist.is_initialized():
-                dist.broadcast(pick, src=0)
-            self.codebooks[k] = torch.where(dead[:, None], pick, self.codebooks[k])
-            self.wins[k] = torch.where(dead, average, self.wins[k])
+        self._split(k, self.wins[k] < self.dead_share * self.wins[k].mean())
+
+    def _split(self, k: int, dead: Tensor) -> None:
+        """Put each dead code (N,) beside one of the most used, to take half of what that wins.
+
+        On a vector of the batch it would stay dead: in many dimensions a cluster's mean is nearer to
+        the cluster's vectors than any one of them is (splitting, after Linde, Buzo & Gray 1980).
+        """
+        count = min(int(dead.sum()), int((~dead).sum()))
+        if not count:
+            return
+        weak = dead.nonzero()[:count, 0]  # (n,)
+        strong = self.wins[k].topk(count).indices  # (n,)
+        book = self.codebooks[k]
+        nudge = SPLIT * book.std() * torch.randn_like(book[strong])  # (n, D)
+        if dist.is_initialized():
+            dist.broadcast(nudge, src=0)
+        book[weak] = book[strong] + nudge
+        self.wins[k][strong] /= 2
+        self.wins[k][weak] = self.wins[k][strong]
 
 
 def nearest(x: Tensor, book: Tensor) -> Tensor:

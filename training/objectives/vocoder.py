@@ -1,6 +1,6 @@
 """Objective of the vocoder stage: a waveform whose spectra equal those of the true one.
 
-Half of the crops are heard through the codec first, as the talker's speech will be. There is no
+Most of the crops are heard through the codec first, as the talker's speech will be. There is no
 adversary: at this size and time it costs more than it gives.
 """
 
@@ -20,7 +20,7 @@ from training.objective import Loss, Paths, to_device
 from training.speech import prepare_speech
 
 CROP_SECONDS = 0.64  # 64 mel frames, 16 code frames
-CODEC_SHARE = 0.5  # of the crops, once there is a codec
+CODEC_SHARE = 0.75  # of the crops: that is what it will mostly hear
 RESOLUTIONS = ((256, 64), (512, 128), (1024, 160), (2048, 400))  # (window, hop) in samples
 SAMPLED = 2  # resolutions a step: spectra cost more than the network
 MEL_WEIGHT = 1.0

@@ -1,0 +1,97 @@
+"""NgramDraft: guesses the next tokens by what followed the same last few in other answers.
+
+A table and no network, so a guess costs microseconds. It sees neither picture nor sound: it is good
+at how answers are put, and leaves what they say to the model. `training/ngram.py` counts it.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterable
+from pathlib import Path
+
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+from torch import Tensor
+
+from inference.config import GenerateConfig
+from models.errors import UserError
+from models.files import replacing
+
+ORDER = 5  # tokens of context, at most
+SURE = 0.4  # share of a context's continuations: less likely ones are not worth checking
+SEEN = 2  # times: a context met once says little
+
+
+class NgramDraft:
+    """Contexts of 1 to `ORDER` tokens, each with the token that mostly follows."""
+
+    def __init__(self, tables: list[dict[tuple[int, ...], int]]) -> None:
+        self.tables = tables  # [n - 1]: contexts of n tokens
+
+    @classmethod
+    def count(cls, sequences: Iterable[tuple[list[int], list[int]]]) -> NgramDraft:
+        """From (ids, mask) of texts; only tokens whose mask is 1 are ever guessed."""
+        counts: list[dict[tuple[int, ...], Counter]] = [defaultdict(Counter) for _ in range(ORDER)]
+        for ids, mask in sequences:
+            for end in range(1, len(ids)):
+                if mask[end]:
+                    for n in range(1, min(ORDER, end) + 1):
+                        counts[n - 1][tuple(ids[end - n : end])][ids[end]] += 1
+        return cls([dict(filter(None, map(_settled, table.items()))) for table in counts])
+
+    def propose(
+        self, context: list[int], count: int, config: GenerateConfig, generator: torch.Generator
+    ) -> tuple[list[int], Tensor | None]:
+        """At most `count` tokens, as long as it is sure. No probabilities."""
+        known = list(context[-ORDER:])
+        drafted: list[int] = []
+        while len(drafted) < count and (token := self._next(known)) is not None:
+            drafted.append(token)
+            known = [*known, token][-ORDER:]
+        return drafted, None
+
+    def _next(self, known: list[int]) -> int | None:
+        """After the longest context that the table has."""
+        for n in range(len(known), 0, -1):
+            token = self.tables[n - 1].get(tuple(known[-n:]))
+            if token is not None:
+                return token
+        return None
+
+    def save(self, path: str | Path) -> None:
+        """Write a safetensors file: `contexts_n` (N, n) and `next_n` (N,) int32."""
+        tensors = {}
+        for n, table in enumerate(self.tables, 1):
+            contexts = torch.tensor(list(table), dtype=torch.int32).view(-1, n)  # (N, n)
+            tensors[f"contexts_{n}"] = contexts.contiguous()
+            tensors[f"next_{n}"] = torch.tensor(list(table.values()), dtype=torch.int32)  # (N,)
+        with replacing(Path(path)) as temporary:
+            save_file(tensors, temporary)
+
+    @classmethod
+    def load(cls, path: str | Path) -> NgramDraft:
+        """Read what `save` wrote.
+
+        Raises:
+            UserError: no such file, or another one.
+        """
+        try:
+            tensors = load_file(path)
+            pairs = [(tensors[f"contexts_{n}"], tensors[f"next_{n}"]) for n in range(1, ORDER + 1)]
+        except (OSError, SafetensorError, KeyError) as error:
+            raise UserError(
+                f"{path} is not a table of guesses ({error}): make one with python -m training.ngram"
+            ) from error
+        return cls(
+            [dict(zip(map(tuple, c.tolist()), t.tolist(), strict=True)) for c, t in pairs]
+        )
+
+
+def _settled(item: tuple[tuple[int, ...], Counter]) -> tuple[tuple[int, ...], int] | None:
+    """The context with what mostly follows it, if anything does."""
+    context, after = item
+    token, times = after.most_common(1)[0]
+    total = after.total()
+    return (context, token) if total >= SEEN and times >= SURE * total else None
