@@ -15,6 +15,8 @@ from torch import Tensor
 
 from models.mel import HOP, N_FFT, WIN, mel_filters, window
 
+MOMENTUM = 0.99  # of fast Griffin-Lim, Perraudin et al. 2013
+CARRY = MOMENTUM / (1 + MOMENTUM)  # share of the last round's spectrum that is subtracted
 ROUND_REACH = WIN // HOP  # mel frames to either side that a sample depends on after each round
 
 
@@ -47,7 +49,7 @@ def griffin_lim(mel: Tensor, iterations: int = 32, seed: int = 0) -> Tensor:
             win_length=WIN,
             power=1.0,
             n_iter=iterations,
-            momentum=0.99,
+            momentum=MOMENTUM,
             length=T * HOP,
             rand_init=True,
         )
@@ -56,11 +58,14 @@ def griffin_lim(mel: Tensor, iterations: int = 32, seed: int = 0) -> Tensor:
 
 @torch.no_grad()
 def refine(wave: Tensor, mel: Tensor, iterations: int = 4) -> Tensor:
-    """Griffin-Lim from the phase of `wave` (B, T·160): its spectrum, the mel's magnitude."""
+    """Fast Griffin-Lim from the phase of `wave` (B, T·160): its spectrum, the mel's magnitude."""
     magnitude = torch.nn.functional.pad(magnitude_from_mel(mel), (0, 1))  # (B, F, T + 1)
     taper = window(str(wave.device))
+    before: Tensor | float = 0.0
     for _ in range(iterations):
         spectrum = torch.stft(wave, N_FFT, HOP, WIN, taper, return_complex=True)
-        spectrum = spectrum * (magnitude / spectrum.abs().clamp(min=1e-7))
-        wave = torch.istft(spectrum, N_FFT, HOP, WIN, taper, length=wave.shape[-1])
+        ahead = spectrum - CARRY * before  # each round goes on in the direction of the last one
+        before = spectrum
+        ahead = ahead * (magnitude / ahead.abs().clamp(min=1e-7))
+        wave = torch.istft(ahead, N_FFT, HOP, WIN, taper, length=wave.shape[-1])
     return wave
