@@ -28,7 +28,7 @@ def bench(nano_omni_dir, tmp_path, compiled_step, monkeypatch):
     monkeypatch.setattr(growth, "CONTEXTS", (4, 8, 5000))
     monkeypatch.setattr(growth, "SIZES", (1, 2))
     monkeypatch.setattr(reading, "LENGTHS", (8, 16))
-    monkeypatch.setattr(llama, "READ", 16)
+    monkeypatch.setattr(llama, "READ", 40)
 
     def run(*names: str) -> tuple[dict, dict]:
         out, results = tmp_path / "out.json", tmp_path / "results.json"
