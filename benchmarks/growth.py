@@ -30,16 +30,17 @@ def bench_context(omni: Omni, rounds: int, tokens: int) -> dict:
 
     Ratios are to decoding without a cache, which reads the context again for every token.
     """
-    room = thinker_of(omni.model).config.max_position_embeddings - tokens
+    limit = thinker_of(omni.model).config.max_position_embeddings
     table = {}
     for length in CONTEXTS:
-        if length > room:
-            continue  # the context and what is decoded after it must fit into the model's
+        new = min(tokens, limit - length)  # what is decoded must fit behind the context
+        if new < 1:
+            continue
         prompt = Prompt(text_ids(omni, length))
         contestants = {
-            f"no cache, {length}": rereader(omni, prompt, max(1, tokens // 16)),
-            f"eager, {length}": decoder(omni, prompt, settings(omni, tokens, native="off")),
-            f"compiled, {length}": decoder(omni, prompt, settings(omni, tokens, native="on")),
+            f"no cache, {length}": rereader(omni, prompt, max(1, new // 16)),
+            f"eager, {length}": decoder(omni, prompt, settings(omni, new, native="off")),
+            f"compiled, {length}": decoder(omni, prompt, settings(omni, new, native="on")),
         }
         table |= interleaved(contestants, rounds)
     return table

@@ -47,10 +47,10 @@ class Plot:
 
 PLOTS = {
     "speed-context.png": Plot(
-        "context", "tokens before (doubling)", "ms for one more token (×10)", True
+        "context", "tokens before, log scale", "ms for one more token, log scale", True
     ),
     "speed-batch.png": Plot(
-        "batch", "rows at once (doubling)", "tokens a second, all rows together", False
+        "batch", "rows at once, log scale", "tokens a second, all rows together", False
     ),
 }
 
@@ -72,6 +72,7 @@ def draw(plot: Plot, results: dict[str, Any], path: Path) -> None:
         axes.text(0.5, 0.5, "not measured", ha="center", va="center", transform=axes.transAxes)
     if lines and plot.milliseconds:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:g}")
     else:
         axes.set_ylim(bottom=0)
     axes.set(xlabel=plot.across, ylabel=plot.up)
