@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Measure every quality figure we claim: `python evaluate.py all`.
 
-Figures go to docs/results.json with n, seed and 95 % interval; the tables of the documents are
-made from it (`python evaluate.py tables`, `--check` only compares).
+Figures go to docs/results.json with n, seed and 95 % interval; the tables of the documents and the
+plots of docs/speed.md are made from it (`python evaluate.py tables`, `--check` only compares).
 """
 
 from __future__ import annotations
@@ -17,6 +17,7 @@ import sys
 import time
 from pathlib import Path
 
+from evaluation.plots import stale_plots, write_plots
 from evaluation.results import read_results, save_section
 from evaluation.setting import Setting
 from evaluation.tables import stale, write
@@ -37,7 +38,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--real_dir", type=Path, help="real data (../shared/data when it exists)")
     add("--limit", type=int, help="at most so many items of each set: quicker, wider intervals")
     add("--out", type=Path, default=ROOT / "docs" / "results.json", help="where figures go")
-    add("--check", action="store_true", help="with tables: exit 1 if a table is out of date")
+    add("--check", action="store_true", help="with tables: exit 1 if a table or plot is out of date")
     return parser.parse_args(arguments)
 
 
@@ -76,16 +77,16 @@ def main(arguments: list[str] | None = None) -> int:
             measure(section, setting, args.out)
     results = read_results(args.out)
     if args.check:
-        old = stale(ROOT, results)
+        old = stale(ROOT, results) + stale_plots(ROOT, results)
         for path in old:
-            print(f"{path}: its tables differ from {args.out}; run `python evaluate.py tables`")
+            print(f"{path} differs from {args.out}; run `python evaluate.py tables`")
         return 1 if old else 0
     if args.out.resolve() != (ROOT / "docs" / "results.json").resolve() and (
         args.section != "tables"
     ):
         return 0  # figures measured into another file are not those of the documents
-    for path in write(ROOT, results):
-        print(f"tables renewed: {path}")
+    for path in write(ROOT, results) + write_plots(ROOT, results):
+        print(f"renewed: {path}")
     return 0
 
 

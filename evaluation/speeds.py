@@ -1,4 +1,4 @@
-"""Timings of benchmark.py as a section of the results file."""
+"""Timings of benchmark.py as a section of the results file, and what grows with what in it."""
 
 from __future__ import annotations
 
@@ -6,7 +6,10 @@ from pathlib import Path
 
 from evaluation.results import Figure, read_results, save_section
 
-UNITS = {"ratio": "ratio", "tokens_per_second": "tokens/s", "seconds": "s"}
+UNITS = {
+    "ratio": "ratio", "tokens_per_second": "tokens/s", "seconds": "s",
+    "megabytes": "MB", "grown_megabytes": "MB",
+}  # fmt: skip
 
 
 def save_speeds(path: Path, results: dict) -> None:
@@ -31,3 +34,15 @@ def save_speeds(path: Path, results: dict) -> None:
     }
     about = {key: results[key] for key in ("threads", "rounds", "tokens")}
     save_section(path, "speed", old["about"] | dict.fromkeys(timed, about), figures)
+
+
+def growth(results: dict, bench: str) -> dict[str, dict[int, float]]:
+    """Tokens a second of each contestant of a bench whose rows are `CONTESTANT, NUMBER`."""
+    figures = results.get("speed", {}).get("figures", {})
+    found: dict[str, dict[int, float]] = {}
+    for name, figure in figures.items():
+        of, row, what = name.split("/")
+        if of == bench and what == "tokens_per_second":
+            who, number = row.split(", ")
+            found.setdefault(who, {})[int(number)] = figure["value"]
+    return {who: dict(sorted(found[who].items())) for who in sorted(found)}

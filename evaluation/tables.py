@@ -11,6 +11,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from evaluation.speeds import growth
 from models.errors import UserError
 from models.files import replacing
 
@@ -20,6 +21,7 @@ UNITS = {  # of figures: scale, digits, what is written after them
     "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
     "ms": (1, 0, " ms"), "dB": (1, 2, " dB"), "kbit/s": (1, 2, ""), "count": (1, 0, ""),
     "percent": (1, 2, " %"), "tokens/s": (1, 0, ""), "s": (1, 2, " s"), "nats": (1, 3, ""),
+    "MB": (1, 0, " MB"),
 }  # fmt: skip
 Results = dict[str, Any]
 
@@ -245,12 +247,44 @@ def speed(results: Results) -> str:
     rows = []
     for name in sorted(figures, key=lambda n: (n.split("/")[0], n.split("/")[1].split(", ")[::-1])):
         bench, row, unit = name.split("/")
-        if unit == "ratio":
+        if unit == "ratio" and bench not in ("context", "batch", "memory"):
             took = f"{bench}/{row}/seconds"
             took = took if took in figures else f"{bench}/{row}/tokens_per_second"
             rows.append([bench, row, show(results, "speed", took), show(results, "speed", name)])
     rows = rows or [[MISSING] * 4]
-    return table(["bench", "what, rows at once", "tokens a second, or seconds", "ratio"], rows)
+    head = ["bench", "what, rows at once or tokens read", "tokens a second, or seconds", "ratio"]
+    return table(head, rows)
+
+
+def context(results: Results) -> str:
+    """What a token costs after contexts of each length."""
+    found = growth(results, "context")
+    return growth_table("tokens before", found, lambda speed: f"{1000 / speed:.2f} ms")
+
+
+def batch(results: Results) -> str:
+    """Tokens a second of all rows together."""
+    return growth_table("rows at once", growth(results, "batch"), lambda speed: f"{speed:.0f}")
+
+
+def growth_table(what: str, found: dict[str, dict[int, float]], cell: Callable[[float], str]) -> str:
+    """A line for each number, a column for each contestant."""
+    numbers = sorted({number for speeds in found.values() for number in speeds})
+    rows = [
+        [str(number), *(cell(speeds[number]) if number in speeds else MISSING for speeds in
+                        found.values())]
+        for number in numbers
+    ]  # fmt: skip
+    return table([what, *found], rows) if rows else table([what, "speed"], [[MISSING] * 2])
+
+
+def memory(results: Results) -> str:
+    """The most that a process of each contestant held."""
+    names = names_of(results, "speed", "memory/")
+    keys = ("megabytes", "grown_megabytes", "ratio")
+    rows = [[n, *(show(results, "speed", f"memory/{n}/{key}") for key in keys)] for n in names]
+    head = ["what", "most memory held", "of it since the imports", "ratio"]
+    return table(head, rows or [[MISSING] * 4])
 
 
 def attention(results: Results) -> str:
@@ -271,13 +305,14 @@ def attention(results: Results) -> str:
 def names_of(results: Results, section: str, prefix: str) -> list[str]:
     """What stands between a prefix and the next slash."""
     figures = results.get(section, {}).get("figures", {})
-    return sorted(n.removeprefix(prefix).split("/")[0] for n in figures if n.startswith(prefix))
+    return sorted({n.removeprefix(prefix).split("/")[0] for n in figures if n.startswith(prefix)})
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "turns": turns, "clips": clips, "audio": audio,
     "voices": voices, "joint": joint, "text": text, "speech": speech, "speaking": speaking,
-    "codec": codec, "caches": caches, "speed": speed, "attention": attention,
+    "codec": codec, "caches": caches, "speed": speed, "context": context,
+    "batch": batch, "memory": memory, "attention": attention,
 }  # fmt: skip
 
 

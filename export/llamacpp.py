@@ -2,15 +2,15 @@
 
     pip install xllamacpp     # a wheel with llama.cpp in it; nothing is compiled
 
-UOMNI_LLAMA_CPP names another build, its `libllama.so`. Only what comparing needs is here, for one
-sequence; nothing of ours uses it to answer.
+UOMNI_LLAMA_CPP names another build, its `libllama.so`. Only what comparing needs is here; nothing of
+ours uses it to answer.
 """
 
 from __future__ import annotations
 
 import ctypes
 import os
-from ctypes import POINTER, c_bool, c_char_p, c_float, c_int32, c_uint32, c_void_p
+from ctypes import POINTER, c_bool, c_char_p, c_float, c_int8, c_int32, c_uint32, c_void_p, pointer
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,10 +26,20 @@ class Opaque(ctypes.Structure):
     """Any of llama.cpp's structures by value: more bytes than it has, so that it may grow.
 
     Those are too large for registers, so that caller and callee only agree where they begin. Of the
-    parameters of a context the first three numbers are ours to set: n_ctx, n_batch, n_ubatch.
+    parameters of a context the first four numbers are ours to set: n_ctx, n_batch, n_ubatch, n_seq_max.
     """
 
-    _fields_ = [("first", c_uint32 * 3), ("rest", c_uint32 * 125)]
+    _fields_ = [("first", c_uint32 * 4), ("rest", c_uint32 * 124)]
+
+
+class Batch(ctypes.Structure):
+    """Tokens to be run at once: their places, the rows they belong to, and whose logits are wanted."""
+
+    _fields_ = [
+        *(("count", c_int32), ("tokens", POINTER(c_int32)), ("embeddings", c_void_p)),
+        *(("places", POINTER(c_int32)), ("row_counts", POINTER(c_int32))),
+        *(("rows", POINTER(POINTER(c_int32))), ("wanted", POINTER(c_int8))),
+    ]
 
 
 SIGNATURES = {  # C function: what it returns, what it takes
@@ -48,8 +58,7 @@ SIGNATURES = {  # C function: what it returns, what it takes
     "llama_set_n_threads": (None, c_void_p, c_int32, c_int32),
     "llama_get_memory": (c_void_p, c_void_p),
     "llama_memory_seq_rm": (c_bool, c_void_p, c_int32, c_int32, c_int32),
-    "llama_batch_get_one": (Opaque, POINTER(c_int32), c_int32),
-    "llama_decode": (c_int32, c_void_p, Opaque),
+    "llama_decode": (c_int32, c_void_p, Batch),
     "llama_get_logits": (c_void_p, c_void_p),
     "llama_tokenize": (
         *(c_int32, c_void_p, c_char_p, c_int32, POINTER(c_int32), c_int32),
@@ -96,10 +105,10 @@ def library() -> ctypes.CDLL:
 
 
 class LlamaCpp:
-    """A GGUF file opened by llama.cpp, with the context of one sequence."""
+    """A GGUF file opened by llama.cpp, with a context of one sequence or of several rows."""
 
-    def __init__(self, path: Path, context: int = 1024, threads: int = 1) -> None:
-        """`context` is in tokens; a prompt of that length is read in one pass.
+    def __init__(self, path: Path, context: int = 1024, threads: int = 1, rows: int = 1) -> None:
+        """`context` is in tokens of each row; prompts of that length are read in one pass.
 
         Raises:
             UserError: no llama.cpp, or it cannot open the file.
@@ -112,9 +121,9 @@ class LlamaCpp:
         if not self.model:
             raise UserError(f"llama.cpp cannot read {path}")
         params = self.lib.llama_context_default_params()
-        params.first[:] = [context] * 3
+        params.first[:] = [context * rows] * 3 + [rows]
         self.context = self.lib.llama_init_from_model(self.model, params)
-        if not self.context or self.lib.llama_n_ctx(self.context) < context:
+        if not self.context or self.lib.llama_n_ctx(self.context) < context * rows:
             raise UserError(f"llama.cpp makes no context of {context} tokens for {path}")
         self.lib.llama_set_n_threads(self.context, threads, threads)
         self.vocab = self.lib.llama_model_get_vocab(self.model)
@@ -132,16 +141,34 @@ class LlamaCpp:
     def read(self, ids: list[int]) -> int:
         """Read more tokens; the likeliest next one."""
         tokens = (c_int32 * len(ids))(*ids)  # the batch only points to them
-        batch = self.lib.llama_batch_get_one(tokens, len(ids))
+        return self._run(Batch(len(ids), tokens), 1)[0]
+
+    def read_rows(self, rows: list[list[int]], start: int) -> list[int]:
+        """Read more tokens of each row, from place `start` of it on; the likeliest next ones."""
+        flat = [(row, i, ids) for row, ids in enumerate(rows) for i in range(len(ids))]
+        numbers, numerals = c_int32 * len(flat), [c_int32(row) for row in range(len(rows))]
+        batch = Batch(
+            len(flat),
+            numbers(*(ids[i] for _, i, ids in flat)),
+            None,
+            numbers(*(start + i for _, i, _ in flat)),
+            numbers(*[1] * len(flat)),
+            (POINTER(c_int32) * len(flat))(*(pointer(numerals[row]) for row, _, _ in flat)),
+            (c_int8 * len(flat))(*(i == len(ids) - 1 for _, i, ids in flat)),
+        )
+        return self._run(batch, len(rows))
+
+    def _run(self, batch: Batch, rows: int) -> list[int]:
+        """Run a batch; the likeliest token after each of its rows."""
         if failed := self.lib.llama_decode(self.context, batch):
-            raise RuntimeError(f"llama_decode returned {failed} for {len(ids)} tokens")
-        logits = self.row.from_address(self.lib.llama_get_logits(self.context))
-        return int(np.frombuffer(logits, np.float32).argmax())
+            raise RuntimeError(f"llama_decode returned {failed} for {batch.count} tokens")
+        logits = (self.row * rows).from_address(self.lib.llama_get_logits(self.context))
+        return np.frombuffer(logits, np.float32).reshape(rows, -1).argmax(1).tolist()
 
     def keep(self, tokens: int) -> None:
-        """Forget all but the first so many tokens."""
+        """Forget all but the first so many tokens of every row."""
         memory = self.lib.llama_get_memory(self.context)
-        self.lib.llama_memory_seq_rm(memory, 0, tokens, -1)
+        self.lib.llama_memory_seq_rm(memory, -1, tokens, -1)
 
     def greedy(
         self, ids: list[int], tokens: int, end: int | None = None, after: int = 0
@@ -155,6 +182,15 @@ class LlamaCpp:
         while reply[-1] != end and len(reply) < tokens:
             reply.append(self.read(reply[-1:]))
         return reply[:-1] if reply[-1] == end else reply
+
+    def greedy_rows(self, prompts: list[list[int]], tokens: int) -> list[list[int]]:
+        """The likeliest continuations of prompts of one length, run together, none of them ending."""
+        self.keep(0)
+        chosen = [self.read_rows(prompts, 0)]
+        while len(chosen) < tokens:
+            place = len(prompts[0]) + len(chosen) - 1
+            chosen.append(self.read_rows([[token] for token in chosen[-1]], place))
+        return [list(row) for row in zip(*chosen)]
 
     def close(self) -> None:
         """Give the memory back."""

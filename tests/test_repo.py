@@ -14,7 +14,7 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
 DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml"}
 OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual",
-        "export"}
+        "export", "benchmarks"}
 OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")

@@ -24,7 +24,7 @@ def test_generated_pages_are_up_to_date(maker):
 
 
 def test_every_command_and_every_flag_is_explained():
-    packages = ("inference", "training", "data", "evaluation", "models", "export")
+    packages = ("inference", "training", "data", "evaluation", "models", "export", "benchmarks")
     folders = [ROOT, *(ROOT / name for name in packages)]
     files = [path for folder in folders for path in folder.glob("*.py")]
     commands = {path for path in files if "ArgumentParser(" in path.read_text(encoding="utf-8")}

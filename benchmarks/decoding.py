@@ -1,0 +1,67 @@
+"""Decoding: beside `transformers`, with and without a cache, with and without speculation."""
+
+from benchmarks.contestants import (
+    decoder,
+    interleaved,
+    load_dtypes,
+    ours,
+    rereader,
+    settings,
+    text_ids,
+    theirs,
+    transformers_model,
+)
+from inference.generation import Generator
+from inference.omni import DTYPES, Omni
+from inference.prompt import Prompt
+
+
+def bench_decode(omni: Omni, rounds: int, tokens: int) -> dict:
+    """One row and eight: PyTorch and compiled, each dtype, against `transformers` on the same weights.
+
+    Ratios are to the first contestant of the same number of rows, `transformers` in fp32.
+    """
+    prompt = Prompt(text_ids(omni, 32))
+    omnis = load_dtypes(omni)
+    table = {}
+    for rows in (1, 8):
+        contestants = {}
+        for dtype in ("fp32", "bf16"):
+            if their := transformers_model(omnis[dtype]):
+                for kind in (None, "static") if dtype == "bf16" else (None,):
+                    name = f"transformers {dtype}{' static' if kind else ''}, {rows}"
+                    contestants[name] = theirs(their, prompt, rows, tokens, kind)
+        for native, dtypes in ("off", ("fp32", "bf16")), ("on", DTYPES):
+            for dtype in dtypes:
+                config = settings(omni, tokens, native=native)
+                name = f"{'compiled' if native == 'on' else 'eager'} {dtype}, {rows}"
+                contestants[name] = ours(omnis[dtype], prompt, rows, config)
+        table |= interleaved(contestants, rounds)
+    return table
+
+
+def bench_uncached(omni: Omni, rounds: int, tokens: int) -> dict:
+    """Decoding after 512 tokens by reading everything again for each, and through the cache."""
+    prompt, few = Prompt(text_ids(omni, 512)), max(1, tokens // 8)
+    cached = decoder(omni, prompt, settings(omni, few))
+    return interleaved({"uncached": rereader(omni, prompt, few), "cached": cached}, rounds)
+
+
+def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
+    """Greedy answers that repeat their question, with and without prompt lookup."""
+    from inference.draft import PromptLookup
+    from inference.speculative import SpeculativeGenerator
+
+    prompt = omni.turn("Repeat after me: the small red fox and the big blue whale met at the lake.")
+    config = omni.config(max_new_tokens=tokens)
+    plain = Generator(omni.model, config)
+    quick = SpeculativeGenerator(omni.model, PromptLookup(), config=config)
+
+    def run(generator: Generator) -> int:
+        generator.reset()
+        return len(generator.generate(prompt)) + 1
+
+    table = interleaved({"plain": lambda: run(plain), "lookup": lambda: run(quick)}, rounds)
+    table["lookup"] |= {"acceptance_rate": quick.acceptance_rate, "passes": quick.passes}
+    table["lookup"]["same_tokens"] = plain.ids == quick.ids
+    return table
