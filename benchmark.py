@@ -15,11 +15,12 @@ from pathlib import Path
 import torch
 
 from benchmarks.caches import bench_cache, save_caches
-from benchmarks.decoding import bench_decode, bench_speculative, bench_uncached
+from benchmarks.decoding import bench_decode, bench_uncached
 from benchmarks.growth import bench_batch, bench_context
 from benchmarks.llama import bench_llama
 from benchmarks.memory import bench_memory
 from benchmarks.reading import bench_prefill
+from benchmarks.speculation import bench_speculative
 from benchmarks.start import bench_start
 from evaluation.speeds import save_speeds
 from inference.omni import Omni

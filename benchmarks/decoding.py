@@ -11,7 +11,6 @@ from benchmarks.contestants import (
     theirs,
     transformers_model,
 )
-from inference.generation import Generator
 from inference.omni import DTYPES, Omni
 from inference.prompt import Prompt
 
@@ -46,22 +45,3 @@ def bench_uncached(omni: Omni, rounds: int, tokens: int) -> dict:
     cached = decoder(omni, prompt, settings(omni, few))
     return interleaved({"uncached": rereader(omni, prompt, few), "cached": cached}, rounds)
 
-
-def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
-    """Greedy answers that repeat their question, with and without prompt lookup."""
-    from inference.draft import PromptLookup
-    from inference.speculative import SpeculativeGenerator
-
-    prompt = omni.turn("Repeat after me: the small red fox and the big blue whale met at the lake.")
-    config = omni.config(max_new_tokens=tokens)
-    plain = Generator(omni.model, config)
-    quick = SpeculativeGenerator(omni.model, PromptLookup(), config=config)
-
-    def run(generator: Generator) -> int:
-        generator.reset()
-        return len(generator.generate(prompt)) + 1
-
-    table = interleaved({"plain": lambda: run(plain), "lookup": lambda: run(quick)}, rounds)
-    table["lookup"] |= {"acceptance_rate": quick.acceptance_rate, "passes": quick.passes}
-    table["lookup"]["same_tokens"] = plain.ids == quick.ids
-    return table

@@ -16,6 +16,7 @@ _HOME = {
     "generate_iter": "generation",
     "SpeculativeGenerator": "speculative",
     "SpeculativeConfig": "speculative",
+    "NgramDraft": "draft",
     "PromptLookup": "draft",
     "ThinkerDraft": "draft",
     "Notice": "notice",

@@ -1,6 +1,7 @@
 """Drafts: cheap guesses of the next tokens, for inference.speculative to check.
 
-`PromptLookup` copies from the context and needs no model; `ThinkerDraft` asks a smaller Thinker.
+`PromptLookup` copies from the context and needs no model; `NgramDraft` looks into a table counted
+from other answers; `ThinkerDraft` asks a smaller Thinker.
 Neither can change what is answered, only how fast.
 """
 
@@ -10,6 +11,7 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.sampling import distribution, draw, first_seen
 from models.errors import UserError
+from models.ngram import Ngram
 from models.thinker import Thinker
 
 LONGEST_MATCH, SHORTEST_MATCH = 4, 2  # tokens; one alone is matched by chance too often
@@ -28,6 +30,19 @@ class PromptLookup:
                 if context[start : start + size] == end:
                     return context[start + size : start + size + count], None
         return [], None
+
+
+class NgramDraft:
+    """What mostly follows the last few tokens in other answers."""
+
+    def __init__(self, table: Ngram) -> None:
+        self.table = table
+
+    def propose(
+        self, context: list[int], count: int, config: GenerateConfig, generator: torch.Generator
+    ) -> tuple[list[int], Tensor | None]:
+        """At most `count` tokens. No probabilities: it is sure of each."""
+        return self.table.guess(context, count), None
 
 
 class ThinkerDraft:

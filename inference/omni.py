@@ -25,6 +25,7 @@ from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.mel import log_mel
+from models.ngram import Ngram
 from models.omni import OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Message, Tokenizer
@@ -165,17 +166,16 @@ class Omni:
 
         Args:
             source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
-                guesses (inference/ngram.py); else the folder of a smaller Thinker.
+                guesses (training/ngram.py); else the folder of a smaller Thinker.
         """
-        from inference.draft import PromptLookup, ThinkerDraft
-        from inference.ngram import NgramDraft
+        from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
         from inference.speculative import SpeculativeConfig
 
         speculative = SpeculativeConfig(spec_k)
         if source == "lookup":
             draft = PromptLookup()
         elif Path(source).suffix == ".safetensors":
-            draft = NgramDraft.load(source)
+            draft = NgramDraft(Ngram.load(source))
         else:
             weight = next(self.model.parameters())
             draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))

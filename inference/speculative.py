@@ -12,7 +12,7 @@ from torch import Tensor
 
 from inference.beams import beams_for
 from inference.config import GenerateConfig
-from inference.draft import PromptLookup, ThinkerDraft
+from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
 from inference.generation import DEFAULT, Generator, check_fits, thinker_of
 from inference.notice import notice
 from inference.prompt import Prompt
@@ -65,7 +65,7 @@ class SpeculativeGenerator(Generator):
     def __init__(
         self,
         target,
-        draft: PromptLookup | ThinkerDraft,
+        draft: PromptLookup | NgramDraft | ThinkerDraft,
         speculative: SpeculativeConfig = SpeculativeConfig(),  # noqa: B008  (frozen)
         config: GenerateConfig = DEFAULT,
         reserve: int | None = None,

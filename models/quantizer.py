@@ -15,7 +15,6 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-
 SPLIT = 0.01  # of a codebook's spread: how far a moved code starts from the one it shares with
 
 

@@ -1,7 +1,7 @@
 """Count the table with which `--draft FILE` guesses: `python -m training.ngram --out FILE`.
 
 From the training split of the world: conversations, and questions and captions of pictures. It takes
-a minute and no network; speculative decoding (inference/speculative.py) checks every guess.
+seconds and no network; speculative decoding (inference/speculative.py) checks every guess.
 """
 
 from __future__ import annotations
@@ -15,10 +15,11 @@ from tqdm import tqdm
 
 from data.conversation import sample_conversation
 from data.scenes import SEEDS, MakeScene
-from inference.ngram import NgramDraft
 from models.errors import one_line_errors
+from models.ngram import Ngram
 from models.tokenizer import Tokenizer
 
+CONVERSATIONS, SCENES = 20_000, 5_000  # ten seconds of counting
 Messages = list[dict]
 
 
@@ -43,14 +44,14 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="safetensors file to write")
     parser.add_argument("--ckpt_dir", type=Path, default=Path("checkpoints/omni_sft_tiny"),
                         help="whose tokenizer")
-    parser.add_argument("--conversations", type=int, default=20000)
-    parser.add_argument("--scenes", type=int, default=5000)
+    parser.add_argument("--conversations", type=int, default=CONVERSATIONS)
+    parser.add_argument("--scenes", type=int, default=SCENES)
     args = parser.parse_args(argv)
     tokenizer = Tokenizer(args.ckpt_dir / "tokenizer.model")
     chats = tqdm(lessons(args.conversations, args.scenes), desc="counting", unit=" chats")
-    draft = NgramDraft.count(tokenizer.encode_chat_targets(messages) for messages in chats)
-    draft.save(args.out)
-    print(f"wrote {args.out}: {sum(map(len, draft.tables)):,} contexts")
+    table = Ngram.count(tokenizer.encode_chat_targets(messages) for messages in chats)
+    table.save(args.out)
+    print(f"wrote {args.out}: {sum(map(len, table.tables)):,} contexts")
     return 0
 
 

@@ -10,6 +10,7 @@ from inference.speculative import accept
 from models.errors import UserError
 from models.thinker import Thinker
 from tests.inference.test_generate import prompts
+from training import ngram
 
 DRAWS = 4000
 
@@ -110,11 +111,14 @@ def test_lookup_copies_what_followed():
     assert propose([1, 2, 3, 4], 2, None, None)[0] == []
 
 
-def test_omni_with_a_draft_answers_the_same(omni, red, nano_text_dir):
+def test_omni_with_a_draft_answers_the_same(omni, red, nano_text_dir, tmp_path):
+    table = tmp_path / "table.safetensors"
+    counting = ["--conversations", "300", "--scenes", "30", "--ckpt_dir", str(omni.folder)]
+    assert ngram.main([*counting, "--out", str(table)]) == 0
     requests = [{"text": "hello"}, {"text": "it?", "image": red}]
     expected = [omni.chat(**request, max_new_tokens=16) for request in requests]
     try:
-        for source in ("lookup", nano_text_dir):
+        for source in ("lookup", table, nano_text_dir):
             omni.use_draft(source)
             assert [omni.chat(**request, max_new_tokens=16) for request in requests] == expected
     finally:

@@ -1,7 +1,8 @@
-"""NgramDraft: guesses the next tokens by what followed the same last few in other answers.
+"""Ngram: which token mostly followed the same last few in other answers.
 
 A table and no network, so a guess costs microseconds. It sees neither picture nor sound: it is good
-at how answers are put, and leaves what they say to the model. `training/ngram.py` counts it.
+at how answers are put, and knows nothing of what they say. `training/ngram.py` counts it, and
+speculative decoding checks what it guesses (inference/draft.py).
 """
 
 from __future__ import annotations
@@ -13,9 +14,7 @@ from pathlib import Path
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
-from torch import Tensor
 
-from inference.config import GenerateConfig
 from models.errors import UserError
 from models.files import replacing
 
@@ -24,14 +23,14 @@ SURE = 0.4  # share of a context's continuations: less likely ones are not worth
 SEEN = 2  # times: a context met once says little
 
 
-class NgramDraft:
+class Ngram:
     """Contexts of 1 to `ORDER` tokens, each with the token that mostly follows."""
 
     def __init__(self, tables: list[dict[tuple[int, ...], int]]) -> None:
         self.tables = tables  # [n - 1]: contexts of n tokens
 
     @classmethod
-    def count(cls, sequences: Iterable[tuple[list[int], list[int]]]) -> NgramDraft:
+    def count(cls, sequences: Iterable[tuple[list[int], list[int]]]) -> Ngram:
         """From (ids, mask) of texts; only tokens whose mask is 1 are ever guessed."""
         counts: list[dict[tuple[int, ...], Counter]] = [defaultdict(Counter) for _ in range(ORDER)]
         for ids, mask in sequences:
@@ -41,16 +40,14 @@ class NgramDraft:
                         counts[n - 1][tuple(ids[end - n : end])][ids[end]] += 1
         return cls([dict(filter(None, map(_settled, table.items()))) for table in counts])
 
-    def propose(
-        self, context: list[int], count: int, config: GenerateConfig, generator: torch.Generator
-    ) -> tuple[list[int], Tensor | None]:
-        """At most `count` tokens, as long as it is sure. No probabilities."""
+    def guess(self, context: list[int], count: int) -> list[int]:
+        """At most `count` tokens, as long as it is sure."""
         known = list(context[-ORDER:])
         drafted: list[int] = []
         while len(drafted) < count and (token := self._next(known)) is not None:
             drafted.append(token)
             known = [*known, token][-ORDER:]
-        return drafted, None
+        return drafted
 
     def _next(self, known: list[int]) -> int | None:
         """After the longest context that the table has."""
@@ -71,7 +68,7 @@ class NgramDraft:
             save_file(tensors, temporary)
 
     @classmethod
-    def load(cls, path: str | Path) -> NgramDraft:
+    def load(cls, path: str | Path) -> Ngram:
         """Read what `save` wrote.
 
         Raises:
