@@ -6,23 +6,27 @@ in random order are nothing that a language model expects.
 
 from __future__ import annotations
 
+import multiprocessing
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
+from functools import lru_cache
+from pathlib import Path
 
 import numpy as np
+import torch
 from tqdm import tqdm
 
+from data.tts import flite
 from evaluation.results import mean, rate
 from evaluation.setting import SEED, Measured
 from inference.loudness import AUDIBLE
+from inference.speech import Speaker
 from models.mel import SAMPLE_RATE
 
 LONGEST = 40  # words
 LOOPED = 2.0  # times the teacher's length: beyond it something was said twice
 CUT = 0.5  # of the teacher's length: what ends before it has lost words
-
-Say = Callable[[str], np.ndarray]
-
 
 def random_sentences(words: list[str], count: int) -> list[str]:
     """Sentences of 1 to 40 words in random order, all lengths alike."""
@@ -39,13 +43,40 @@ def spoken_seconds(wave: np.ndarray) -> float:
     return (int(loud[-1]) + 1) / SAMPLE_RATE if len(loud) else 0.0
 
 
-def robust(texts: list[str], talker: Say, teacher: Say) -> Measured:
+def ratio(made: np.ndarray, true: np.ndarray) -> float:
+    """Length of one sound beside another's, silence at the end left out."""
+    return spoken_seconds(made) / max(spoken_seconds(true), 0.1)
+
+
+@lru_cache(maxsize=1)
+def opened(ckpt_dir: Path) -> Speaker:
+    """The speaking parts, once in each process."""
+    torch.set_num_threads(1)  # the processes share the cores
+    return Speaker.from_pretrained(ckpt_dir)
+
+
+@dataclass(frozen=True)
+class LengthBesideTeacher:
+    """A text -> the Talker's length beside the teacher's."""
+
+    ckpt_dir: Path
+    voice: str
+
+    def __call__(self, text: str) -> float:
+        made, _ = opened(self.ckpt_dir).speak(text, self.voice, seed=SEED)
+        return ratio(made, flite.synthesise(text, self.voice).wave)
+
+
+def robust(texts: list[str], length: Callable[[str], float], workers: int = 1) -> Measured:
     """Rates of looped and of cut sentences, and the length beside the teacher's."""
-    ratios = []
-    for text in tqdm(texts, desc="random sentences"):
-        ratios.append(spoken_seconds(talker(text)) / max(spoken_seconds(teacher(text)), 0.1))
+    shown = {"desc": "random sentences", "total": len(texts)}
+    if workers == 1:
+        ratios = list(tqdm(map(length, texts), **shown))
+    else:
+        with multiprocessing.get_context("spawn").Pool(workers) as pool:
+            ratios = list(tqdm(pool.imap(length, texts), **shown))
     return {
-        "robust/looped": rate([ratio >= LOOPED for ratio in ratios], SEED),
-        "robust/cut": rate([ratio <= CUT for ratio in ratios], SEED),
+        "robust/looped": rate([r >= LOOPED for r in ratios], SEED),
+        "robust/cut": rate([r <= CUT for r in ratios], SEED),
         "robust/length": mean(ratios, SEED),
     }

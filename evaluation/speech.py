@@ -33,7 +33,7 @@ from evaluation.fidelity import liked, understood
 from evaluation.judge import hear, knows
 from evaluation.language import arpa
 from evaluation.results import error_rate, mean, rate
-from evaluation.robustness import random_sentences, robust
+from evaluation.robustness import LengthBesideTeacher, random_sentences, robust
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.strangers import strangers
 from evaluation.words import (
@@ -254,10 +254,7 @@ def pace(rows: list[Row]) -> Measured:
 
 def endings(speaker: Speaker, setting: Setting) -> Measured:
     """Whether random sentences come to their end, by the Talker's first voice."""
-    voice = speaker.voices[0]
     words = corpus.vocabulary(str(setting.real_dir) if setting.real_dir else None)
-    return robust(
-        random_sentences(words[: corpus.VOCABULARY], setting.count(RANDOM)),
-        lambda text: speaker.speak(text, voice, seed=SEED)[0],
-        lambda text: flite.synthesise(text, voice).wave,
-    )
+    texts = random_sentences(words[: corpus.VOCABULARY], setting.count(RANDOM))
+    length = LengthBesideTeacher(setting.ckpt_dir, speaker.voices[0])
+    return robust(texts, length, setting.workers)

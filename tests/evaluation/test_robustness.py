@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from evaluation.robustness import LONGEST, random_sentences, robust, spoken_seconds
+from evaluation.robustness import LONGEST, random_sentences, ratio, robust, spoken_seconds
 from evaluation.words import letter_errors_of, skips_and_repeats
 
 
@@ -26,7 +26,7 @@ def test_silence_at_the_end_does_not_count():
 
 def test_loops_and_cuts_are_found():
     lengths = {"even": 2.0, "looped": 4.2, "cut": 0.9, "slow": 2.9}
-    found = robust(list(lengths), lambda text: speech(lengths[text]), lambda _: speech(2.0))
+    found = robust(list(lengths), lambda text: ratio(speech(lengths[text]), speech(2.0)))
     assert found["robust/looped"].value == found["robust/cut"].value == 0.25
     assert found["robust/length"].value == pytest.approx(1.25, abs=0.01)
 
