@@ -20,7 +20,7 @@ from models.overlap import in_pieces
 from models.vocoder import Vocoder
 
 VOCODERS = ("neural", "griffinlim")
-REFINE = 4  # Griffin-Lim rounds after the neural vocoder: little time, clearer sound
+REFINE = 6  # Griffin-Lim rounds after the neural vocoder: little time, clearer sound
 CHUNK = 25  # code frames made at a time: 1 s. Fewer than 20 settle no sound at all
 
 
