@@ -109,7 +109,7 @@ def run_step(
         if native is None:
             x = thinker.hidden(x, mask, cache)  # (B, 1, D)
         else:
-            logits, seconds = native(x[:, 0], mask)  # (B, V)
+            logits, seconds = native(x, mask)  # (B, V)
     if native is None:
         with timing.measure("head"):
             return thinker.logits(x[:, -1])  # (B, V)

@@ -22,7 +22,9 @@ import torch
 from inference.notice import notice
 
 FOLDER = Path(__file__).parent
-SOURCES = (FOLDER / "decode.cpp", FOLDER / "matrix.h")
+SOURCES = tuple(
+    FOLDER / name for name in ("decode.cpp", "attention.h", "matrix.h", "tiles.h")
+)
 FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fopenmp")
 ANSWERS = "plain PyTorch decodes instead: the same answers, slower"
 
@@ -52,7 +54,7 @@ def load(checkpoint: Path | None, key: str) -> ctypes.CDLL:
             if not usable(path):  # another process may have made it meanwhile
                 compile_to(path)
     opened = ctypes.CDLL(str(path))
-    opened.decode_step.restype = ctypes.c_double
+    opened.run_positions.restype = ctypes.c_double
     return opened
 
 

@@ -5,7 +5,7 @@ cannot serve (a GPU, quantised caches, more than eight rows) is left to PyTorch.
 """
 
 import ctypes
-from ctypes import POINTER, c_float, c_int32, c_int64, c_void_p
+from ctypes import POINTER, c_bool, c_float, c_int32, c_int64, c_void_p
 from weakref import WeakKeyDictionary
 
 import torch
@@ -21,14 +21,16 @@ from models.quantization import quantise_rows
 from models.thinker import Thinker
 
 MAX_BATCH = 8
-LANES, COLUMNS = 16, 8  # what rows and columns of a matrix are padded to
+LANES = 16  # rows of a panel
+ROWS, COLUMNS = 32, 64  # what rows and columns of a matrix are padded to: tiles take so many
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
+PAIRS = {torch.float32: 1, torch.bfloat16: 2, torch.int8: 4}  # columns side by side
 DENSE = (torch.float32, torch.bfloat16)
 
 
 class Matrix(ctypes.Structure):
     _fields_ = [
-        *(("numbers", c_void_p), ("scales", c_void_p)),
+        *(("numbers", c_void_p), ("scales", c_void_p), ("row_sums", c_void_p)),
         *(("rows", c_int64), ("columns", c_int64)),
     ]
 
@@ -36,13 +38,14 @@ class Matrix(ctypes.Structure):
 class Layer(ctypes.Structure):
     _fields_ = [
         *((name, c_void_p) for name in ("attention_norm", "mlp_norm", "q_norm", "k_norm")),
-        *((name, Matrix) for name in ("q", "k", "v", "o", "gate", "up", "down")),
+        *((name, Matrix) for name in ("qkv", "o", "gate_up", "down")),
     ]
 
 
 class Model(ctypes.Structure):
     _fields_ = [
-        *((name, c_int64) for name in ("hidden", "layer_count", "heads", "kv_heads", "head_dim")),
+        *((name, c_int64) for name in ("hidden", "layer_count", "heads", "kv_heads")),
+        *(("head_dim", c_int64), ("inner", c_int64)),
         *(("eps", c_float), ("kind", c_int32), ("frequencies", c_void_p), ("norm", c_void_p)),
         *(("layers", POINTER(Layer)), ("head", Matrix)),
     ]
@@ -67,7 +70,7 @@ class PackedThinker:
         self.layers = (Layer * c.num_hidden_layers)(*map(self._layer, thinker.model.layers))
         self.model = Model(
             *(c.hidden_size, c.num_hidden_layers, c.num_attention_heads, c.num_key_value_heads),
-            *(c.head_dim, c.rms_norm_eps, KINDS[self.dtype]),
+            *(c.head_dim, c.intermediate_size, c.rms_norm_eps, KINDS[self.dtype]),
             self._vector(rope_frequencies(c.head_dim, c.rope_theta)),
             self._vector(thinker.model.norm.weight),
             self.layers,
@@ -77,29 +80,34 @@ class PackedThinker:
     def _layer(self, block) -> Layer:
         attention, mlp = block.self_attn, block.mlp
         norms = (block.input_layernorm, block.post_attention_layernorm)
-        parts = (attention.q_proj, attention.k_proj, attention.v_proj, attention.o_proj)
+        inputs = (attention.q_proj, attention.k_proj, attention.v_proj)
         return Layer(
             *(self._vector(norm.weight) for norm in (*norms, attention.q_norm, attention.k_norm)),
-            *map(self._matrix, [p.weight for p in (*parts, mlp.gate_proj, mlp.up_proj, mlp.down_proj)]),
+            self._matrix(*(part.weight for part in inputs)),
+            self._matrix(attention.o_proj.weight),
+            self._matrix(mlp.gate_proj.weight, mlp.up_proj.weight),
+            self._matrix(mlp.down_proj.weight),
         )
 
     def _vector(self, values: Tensor) -> int:
         self.kept.append(values.detach().float().contiguous())
         return self.kept[-1].data_ptr()
 
-    def _matrix(self, weight: Tensor) -> Matrix:
-        """Panels of 16 rows, column after column (pairs of columns where numbers are small)."""
-        weight = weight.detach()
-        weight = F.pad(weight, (0, -weight.shape[1] % COLUMNS, 0, -weight.shape[0] % LANES))
+    def _matrix(self, *weights: Tensor) -> Matrix:
+        """Matrices one below another, in panels of 16 rows, column after column."""
+        weight = torch.cat([weight.detach() for weight in weights])  # (rows, columns)
+        weight = F.pad(weight, (0, -weight.shape[1] % COLUMNS, 0, -weight.shape[0] % ROWS))
         rows, columns = weight.shape
-        scales = None
+        scales = sums = None
         if self.dtype == torch.int8:
             weight, row_scales = quantise_rows(weight)  # (rows, columns), (rows, 1)
             scales = self._vector(row_scales)
-        pair = 1 if self.dtype == torch.float32 else 2
+            self.kept.append(weight.sum(1, dtype=torch.int32))  # (rows,)
+            sums = self.kept[-1].data_ptr()
+        pair = PAIRS[self.dtype]
         panels = weight.view(rows // LANES, LANES, columns // pair, pair).transpose(1, 2)
         self.kept.append(panels.contiguous())  # (rows / 16, columns / pair, 16, pair)
-        return Matrix(self.kept[-1].data_ptr(), scales, rows, columns)
+        return Matrix(self.kept[-1].data_ptr(), scales, sums, rows, columns)
 
 
 class NativeStep:
@@ -115,31 +123,38 @@ class NativeStep:
             *(keys[0].shape[0], cache.max_len, keys[0].dtype == torch.bfloat16),
         )
 
-    def __call__(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, float]:
-        """Run a token of each row into the cache.
+    def __call__(
+        self, embedded: Tensor, mask: Tensor | None, every: bool = False
+    ) -> tuple[Tensor, float]:
+        """Run new positions of each row into the cache.
 
         Args:
-            embedded: (B, hidden).
-            mask: bool (B, S + 1), True for real tokens; None: all are.
+            embedded: (B, T, hidden).
+            mask: bool (B, S + T), True for real tokens, padding on the left; None: all are.
+            every: whether the logits of all new positions are wanted, and those that a step gives.
 
         Returns:
-            logits (B, V) in fp32, and the seconds that these took of the whole.
+            logits in fp32, (B, V) of the last position or (B, T, V), and the seconds that these
+            took of the whole.
         """
-        self.cache.require(1)
+        B, T, _ = embedded.shape
+        self.cache.require(T)
         embedded = embedded.float().contiguous()
         mask = None if mask is None else mask.contiguous()
-        logits = embedded.new_empty(embedded.shape[0], self.packed.model.head.rows)
+        logits = embedded.new_empty(*((B, T) if every else (B,)), self.packed.model.head.rows)
         seconds = self.function(
             ctypes.byref(self.packed.model),
             ctypes.byref(self.described),
             c_int64(self.cache.length),
+            c_int64(T),
             c_void_p(None if mask is None else mask.data_ptr()),
             c_void_p(embedded.data_ptr()),
+            c_bool(every),
             c_void_p(logits.data_ptr()),
             c_int32(torch.get_num_threads()),
         )
-        self.cache.advance(1)
-        return logits[:, : self.packed.vocab_size], seconds
+        self.cache.advance(T)
+        return logits[..., : self.packed.vocab_size], seconds
 
 
 _packed: WeakKeyDictionary[Thinker, PackedThinker] = WeakKeyDictionary()
@@ -158,7 +173,7 @@ def native_step(thinker: Thinker, cache: KVCache, config: GenerateConfig) -> Nat
         return None
     if thinker not in _packed or _packed[thinker].state != weights_state(thinker):
         _packed[thinker] = PackedThinker(thinker)
-    return NativeStep(found.decode_step, _packed[thinker], cache)
+    return NativeStep(found.run_positions, _packed[thinker], cache)
 
 
 def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
