@@ -30,13 +30,28 @@ struct Layer {
 };
 
 struct Model {
-    int64_t hidden, layer_count, heads, kv_heads, head_dim, inner;
+    int64_t hidden, layer_count, heads, kv_heads, head_dim, inner, vocabulary;
     float eps;
     int32_t kind;                  // of the weights: 0 fp32, 1 bf16, 2 int8
+    int32_t bf16_embeddings;       // else fp32
+    const void* embeddings;        // (vocabulary, hidden)
     const float* frequencies;      // (head_dim / 2,), of the rotary positions
     const float* norm;             // (hidden,)
     const Layer* layers;
     Matrix head;                   // vocabulary
+};
+
+struct New {  // what is to be run
+    int64_t T;              // positions of each row
+    const int64_t* ids;     // (batch, T), or null
+    const float* embedded;  // (batch, T, hidden) where there are no ids
+    const bool* mask;       // (batch, past + T), true for real tokens; null: all are
+    bool every;             // whether scores are wanted of all positions, or the last of each row
+};
+
+struct Scores {
+    float* logits;       // (batch, 1 or T, head.rows)
+    int64_t* likeliest;  // (batch, 1 or T)
 };
 
 struct Cache {
@@ -74,13 +89,13 @@ struct Pass {
     const Model& model;
     const Cache& cache;
     int64_t past, T;             // positions in the cache already, and new ones
-    bool reading, tiles;         // many vectors: threads share them, not the matrices; how they multiply
+    bool reading;                // many vectors: threads share them, not the matrices
     std::vector<int64_t> first;  // (batch,), the position of a row's first real token
     // Shared by the threads, a row for each vector (b * T + t). x is the residual stream.
     std::vector<float> x, qkv, attended, gate_up, turns;
 
     Pass(const Model& m, const Cache& cache, int64_t past, int64_t T, bool reading)
-        : model(m), cache(cache), past(past), T(T), reading(reading), tiles(reading && tiles_allowed()),
+        : model(m), cache(cache), past(past), T(T), reading(reading),
           first(cache.batch), x(count() * m.layers[0].o.rows), qkv(count() * m.layers[0].qkv.rows),
           attended(count() * m.heads * m.head_dim), gate_up(count() * m.layers[0].gate_up.rows),
           turns(count() * m.head_dim) {}
@@ -88,20 +103,31 @@ struct Pass {
     int64_t count() const { return cache.batch * T; }
 };
 
-// Padding is on the left: it must not shift positions. mask (batch, width), true for real tokens.
+// Padding is on the left: it must not shift positions.
 void find_first(Pass& pass, const bool* mask, int64_t width) {
     for (int64_t b = 0; mask && b < pass.cache.batch; b++)
         while (pass.first[b] < width && !mask[b * width + pass.first[b]]) pass.first[b]++;
 }
 
-// embedded (batch, all, hidden), of which positions `from` to `from + T` are run
-void begin(Pass& pass, const float* embedded, int64_t all, int64_t from) {
+// out (hidden,) = what stands at a place of (batch, T)
+void embed(const Model& m, const New& input, int64_t place, float* out) {
+    if (!input.ids) {
+        std::memcpy(out, input.embedded + place * m.hidden, m.hidden * sizeof(float));
+        return;
+    }
+    int64_t start = input.ids[place] * m.hidden;
+    for (int64_t d = 0; d < m.hidden; d++)
+        out[d] = m.bf16_embeddings ? float(static_cast<const Bf16*>(m.embeddings)[start + d])
+                                   : static_cast<const float*>(m.embeddings)[start + d];
+}
+
+// Embeddings and angles of positions `from` to `from + pass.T` of the input
+void begin(Pass& pass, const New& input, int64_t from) {
     const Model& m = pass.model;
     int64_t half = m.head_dim / 2;
     for (int64_t i = 0; i < pass.count(); i++) {
         int64_t b = i / pass.T, t = i % pass.T;
-        std::memcpy(&pass.x[i * m.layers[0].o.rows], embedded + (b * all + from + t) * m.hidden,
-                    m.hidden * sizeof(float));
+        embed(m, input, b * input.T + from + t, &pass.x[i * m.layers[0].o.rows]);
         float position = std::max<int64_t>(0, pass.past + t - pass.first[b]);
         for (int64_t d = 0; d < half; d++) {
             pass.turns[i * m.head_dim + d] = std::cos(position * m.frequencies[d]);
@@ -132,13 +158,16 @@ void store(Pass& pass, int64_t index, int64_t i, int64_t head, float* key) {
     }
 }
 
-// Answer the queries that share a key-value head, of positions t to t + BLOCK of row b.
+// Answer the queries that share a key-value head, of positions t to t + BLOCK of row b. Those of
+// padding are left out: nobody looks at what becomes of it.
 template <typename Stored>
 void attend_block(Pass& pass, int64_t index, int64_t b, int64_t head, int64_t t, Queries& queries) {
     const Model& m = pass.model;
     const Layer& layer = m.layers[index];
     int64_t D = m.head_dim, group = m.heads / m.kv_heads, last = std::min(t + BLOCK, pass.T);
-    int64_t first = std::min(pass.first[b], pass.past + t);  // padding sees itself
+    int64_t first = pass.first[b];
+    t = std::max(t, first - pass.past);
+    if (t >= last) return;
     std::vector<int64_t> ends;
     float scale = 1.0f / std::sqrt(float(D));
     queries.count = 0;
@@ -187,8 +216,6 @@ struct Worker {
     void times(const Matrix& matrix, float* out, bool add = false) {
         int64_t blocks = matrix.rows / (2 * LANES);
         Panels mine{2 * panels.begin(blocks), 2 * panels.end(blocks)};
-        if constexpr (Tiled<W>::possible)
-            if (pass.tiles) return multiply_tiled(matrix, mine, inputs, out + first * matrix.rows, add);
         multiply(matrix, mine, inputs, out + first * matrix.rows, add);
     }
 
@@ -240,57 +267,64 @@ struct Worker {
     }
 };
 
-// Logits of each row's last position, or of all. All threads share the vocabulary.
+// Logits and likeliest token of each row's last position, or of all. All threads share the vocabulary.
 template <typename W>
-void score_vocabulary(const Pass& pass, Share share, Inputs<W>& inputs, bool every, float* logits) {
+void score_vocabulary(const Pass& pass, Share share, Inputs<W>& inputs, bool every, const Scores& out) {
     const Model& m = pass.model;
-    int64_t each = every ? pass.T : 1, blocks = m.head.rows / LANES;
+    int64_t each = every ? pass.T : 1, blocks = m.head.rows / (2 * LANES);
     inputs.fill(pass.cache.batch * each, m.hidden, [&](int64_t i, float* row) {
         int64_t vector = every ? i : (i + 1) * pass.T - 1;
         normalise(&pass.x[vector * m.layers[0].o.rows], m.norm, m.hidden, m.eps, row);
     });
-    multiply(m.head, Panels{share.begin(blocks), share.end(blocks)}, inputs, logits, false);
+    multiply(m.head, Panels{2 * share.begin(blocks), 2 * share.end(blocks)}, inputs, out.logits);
+#pragma omp barrier
+#pragma omp for schedule(static)
+    for (int64_t i = 0; i < inputs.count; i++) {
+        const float* row = out.logits + i * m.head.rows;
+        float best = row[0];
+#pragma omp simd reduction(max : best)
+        for (int64_t token = 0; token < m.vocabulary; token++) best = std::max(best, row[token]);
+        out.likeliest[i] = std::find(row, row + m.vocabulary, best) - row;
+    }
 }
 
-// Run the pass; logits where they are wanted (else null). Returns the seconds that these took.
+// Run the pass, and score where that is wanted. Returns the seconds that the scores took.
 template <typename W, typename Stored>
-double run(Pass& pass, bool every, float* logits, int threads) {
+double run(Pass& pass, bool every, const Scores* out, int threads) {
     std::chrono::steady_clock::time_point start;
 #pragma omp parallel num_threads(threads)
     {
         std::optional<TileRegisters> registers;
-        if (pass.tiles) registers.emplace();
+        if (tiles_allowed()) registers.emplace(pass.count());
         Share share{omp_get_thread_num(), omp_get_num_threads()};
         Worker<W, Stored> worker(pass, share);
         for (int64_t index = 0; index < pass.model.layer_count; index++) worker.run_layer(index);
 #pragma omp master
         start = std::chrono::steady_clock::now();
-        if (logits) score_vocabulary(pass, share, worker.inputs, every, logits);
+        if (out) score_vocabulary(pass, share, worker.inputs, every, *out);
     }
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
 template <typename W>
-double run_with(Pass& pass, bool every, float* logits, int threads) {
-    return pass.cache.bf16 ? run<W, Bf16>(pass, every, logits, threads) : run<W, float>(pass, every, logits, threads);
+double run_with(Pass& pass, bool every, const Scores* out, int threads) {
+    return pass.cache.bf16 ? run<W, Bf16>(pass, every, out, threads) : run<W, float>(pass, every, out, threads);
 }
 
-// embedded: (batch, T, hidden), fp32. mask: (batch, past + T) or null.
-// logits: (batch, head.rows) of the last position; with `every`, (batch, T, head.rows).
-extern "C" double run_positions(const Model* model, const Cache* cache, int64_t past, int64_t T, const bool* mask,
-                                const float* embedded, bool every, float* logits, int32_t threads) {
-    bool reading = !every && T > FEW;
+extern "C" double run_positions(const Model* model, const Cache* cache, int64_t past, const New* input,
+                                const Scores* out, int32_t threads) {
+    int64_t T = input->T;
+    bool reading = !input->every && T > FEW;
     int64_t piece = reading ? std::max<int64_t>(1, CHUNK / cache->batch) : T;
     double seconds = 0.0;
     for (int64_t from = 0; from < T; from += piece) {
-        int64_t count = std::min(piece, T - from);
-        Pass pass(*model, *cache, past + from, count, reading);
-        find_first(pass, mask, past + T);
-        begin(pass, embedded, T, from);
-        float* wanted = from + count == T ? logits : nullptr;
-        if (model->kind == 0) seconds = run_with<Float32Weights>(pass, every, wanted, threads);
-        if (model->kind == 1) seconds = run_with<Bfloat16Weights>(pass, every, wanted, threads);
-        if (model->kind == 2) seconds = run_with<Int8Weights>(pass, every, wanted, threads);
+        Pass pass(*model, *cache, past + from, std::min(piece, T - from), reading);
+        find_first(pass, input->mask, past + T);
+        begin(pass, *input, from);
+        const Scores* wanted = from + piece >= T ? out : nullptr;
+        if (model->kind == 0) seconds = run_with<Float32Weights>(pass, input->every, wanted, threads);
+        if (model->kind == 1) seconds = run_with<Bfloat16Weights>(pass, input->every, wanted, threads);
+        if (model->kind == 2) seconds = run_with<Int8Weights>(pass, input->every, wanted, threads);
     }
     return seconds;
 }

@@ -14,6 +14,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -31,10 +32,15 @@ ANSWERS = "plain PyTorch decodes instead: the same answers, slower"
 _libraries: dict[str, ctypes.CDLL | str] = {}  # by key; text: why there is none
 
 
-def library(checkpoint: Path | None) -> ctypes.CDLL | str:
-    """The library, or the reason why there is none (a notice gives it once)."""
+def library(checkpoint: Path | None, wait: bool = True) -> ctypes.CDLL | str:
+    """The library, or the reason why there is none (a notice gives it once).
+
+    Without `wait` none is compiled; a later call may do that.
+    """
     key = machine_key()
     if key not in _libraries:
+        if not wait and not usable(library_path(checkpoint, key)):
+            return "nothing is compiled yet"
         try:
             _libraries[key] = load(checkpoint, key)
         except (OSError, RuntimeError, ImportError) as error:
@@ -46,7 +52,7 @@ def library(checkpoint: Path | None) -> ctypes.CDLL | str:
 
 def load(checkpoint: Path | None, key: str) -> ctypes.CDLL:
     """Open the library that belongs to the key, compiled now if there is none."""
-    path = library_folder(checkpoint) / f"decode-{key}.so"
+    path = library_path(checkpoint, key)
     if not usable(path):
         notice("compiling the decode step for this processor, once (some 10 s) …")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -67,6 +73,7 @@ def machine_key() -> str:
     return digest.hexdigest()[:16]
 
 
+@cache
 def processor() -> str:
     """The model and the instruction sets of the first core."""
     try:
@@ -88,6 +95,11 @@ def library_folder(checkpoint: Path | None) -> Path:
     if checkpoint is not None and os.access(checkpoint, os.W_OK):
         return checkpoint / "compiled"
     return user_cache()
+
+
+def library_path(checkpoint: Path | None, key: str) -> Path:
+    """The file of this key, whether there is one or not."""
+    return library_folder(checkpoint) / f"decode-{key}.so"
 
 
 def usable(path: Path) -> bool:

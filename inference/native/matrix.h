@@ -251,7 +251,7 @@ struct Panels {  // those of a matrix that a thread works on
 
 // out (count, rows) = inputs (count, columns) @ matrix.T, or added to what is there
 template <typename W>
-void multiply(const Matrix& matrix, Panels panels, const Inputs<W>& inputs, float* out, bool add) {
+void multiply_vectors(const Matrix& matrix, Panels panels, const Inputs<W>& inputs, float* out, bool add) {
     const auto* numbers = static_cast<const typename W::Number*>(matrix.numbers);
     constexpr int64_t together = GROUP / W::planes;
     for (int64_t panel = panels.first; panel < panels.end; panel++)

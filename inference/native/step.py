@@ -6,6 +6,7 @@ cannot serve (a GPU, quantised caches, more than eight rows) is left to PyTorch.
 
 import ctypes
 from ctypes import POINTER, c_bool, c_float, c_int32, c_int64, c_void_p
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -45,8 +46,9 @@ class Layer(ctypes.Structure):
 class Model(ctypes.Structure):
     _fields_ = [
         *((name, c_int64) for name in ("hidden", "layer_count", "heads", "kv_heads")),
-        *(("head_dim", c_int64), ("inner", c_int64)),
-        *(("eps", c_float), ("kind", c_int32), ("frequencies", c_void_p), ("norm", c_void_p)),
+        *((name, c_int64) for name in ("head_dim", "inner", "vocabulary")),
+        *(("eps", c_float), ("kind", c_int32), ("bf16_embeddings", c_int32)),
+        *((name, c_void_p) for name in ("embeddings", "frequencies", "norm")),
         *(("layers", POINTER(Layer)), ("head", Matrix)),
     ]
 
@@ -58,19 +60,39 @@ class Cache(ctypes.Structure):
     ]
 
 
+class New(ctypes.Structure):
+    _fields_ = [
+        *(("T", c_int64), ("ids", POINTER(c_int64)), ("embedded", c_void_p)),
+        *(("mask", c_void_p), ("every", c_bool)),
+    ]
+
+
+class Outputs(ctypes.Structure):
+    _fields_ = [("logits", c_void_p), ("likeliest", POINTER(c_int64))]
+
+
+class Scores(NamedTuple):
+    """What follows new positions: of the last of each row, or of all."""
+
+    logits: Tensor  # fp32 (B, V) or (B, T, V); the next call overwrites those of the last ones
+    likeliest: list[int]  # (B,) or (B * T,)
+    seconds: float  # that these took of the whole
+
+
 class PackedThinker:
     """A Thinker's weights as decode.cpp reads them, in `thinker`'s dtype or int8."""
 
     def __init__(self, thinker: Thinker) -> None:
         self.state = weights_state(thinker)
-        self.vocab_size = thinker.config.vocab_size
-        self.dtype = torch.int8 if thinker.int8 else thinker.model.embed_tokens.weight.dtype
-        self.kept: list[Tensor] = []  # compiled code sees addresses: this keeps them valid
+        embeddings = thinker.model.embed_tokens.weight
+        self.dtype = torch.int8 if thinker.int8 else embeddings.dtype
+        self.kept: list[Tensor] = [embeddings.detach()]  # compiled code sees addresses: this keeps them valid
         c = thinker.config
         self.layers = (Layer * c.num_hidden_layers)(*map(self._layer, thinker.model.layers))
         self.model = Model(
             *(c.hidden_size, c.num_hidden_layers, c.num_attention_heads, c.num_key_value_heads),
-            *(c.head_dim, c.intermediate_size, c.rms_norm_eps, KINDS[self.dtype]),
+            *(c.head_dim, c.intermediate_size, c.vocab_size, c.rms_norm_eps, KINDS[self.dtype]),
+            *(embeddings.dtype == torch.bfloat16, embeddings.data_ptr()),
             self._vector(rope_frequencies(c.head_dim, c.rope_theta)),
             self._vector(thinker.model.norm.weight),
             self.layers,
@@ -117,56 +139,67 @@ class NativeStep:
         self.function, self.packed, self.cache = function, packed, cache
         count = len(cache.layers)
         keys, values = zip(*((x.keys.numbers, x.values.numbers) for x in cache.layers))
+        self.batch = keys[0].shape[0]
         self.described = Cache(
             (c_void_p * count)(*(x.data_ptr() for x in keys)),
             (c_void_p * count)(*(x.data_ptr() for x in values)),
-            *(keys[0].shape[0], cache.max_len, keys[0].dtype == torch.bfloat16),
+            *(self.batch, cache.max_len, keys[0].dtype == torch.bfloat16),
         )
+        self.last = torch.empty(self.batch, packed.model.head.rows)  # logits, kept between calls
 
     def __call__(
-        self, embedded: Tensor, mask: Tensor | None, every: bool = False
-    ) -> tuple[Tensor, float]:
+        self, new: list[int] | Tensor, mask: Tensor | None = None, every: bool = False
+    ) -> Scores:
         """Run new positions of each row into the cache.
 
         Args:
-            embedded: (B, T, hidden).
+            new: ids, row after row, T of each; or embeddings (B, T, hidden).
             mask: bool (B, S + T), True for real tokens, padding on the left; None: all are.
-            every: whether the logits of all new positions are wanted, and those that a step gives.
-
-        Returns:
-            logits in fp32, (B, V) of the last position or (B, T, V), and the seconds that these
-            took of the whole.
+            every: whether all positions are scored. Then, and for a few, each gets the numbers
+                that it would get alone.
         """
-        B, T, _ = embedded.shape
+        ids = embedded = None
+        if isinstance(new, Tensor):
+            T, embedded = new.shape[1], new.float().contiguous()
+        else:
+            T, ids = len(new) // self.batch, (c_int64 * len(new))(*new)
         self.cache.require(T)
-        embedded = embedded.float().contiguous()
         mask = None if mask is None else mask.contiguous()
-        logits = embedded.new_empty(*((B, T) if every else (B,)), self.packed.model.head.rows)
+        logits, likeliest = self.last, (c_int64 * (self.batch * (T if every else 1)))()
+        if every:
+            logits = logits.new_empty(self.batch, T, logits.shape[1])
         seconds = self.function(
             ctypes.byref(self.packed.model),
             ctypes.byref(self.described),
             c_int64(self.cache.length),
-            c_int64(T),
-            c_void_p(None if mask is None else mask.data_ptr()),
-            c_void_p(embedded.data_ptr()),
-            c_bool(every),
-            c_void_p(logits.data_ptr()),
+            ctypes.byref(New(T, ids, address(embedded), address(mask), every)),
+            ctypes.byref(Outputs(logits.data_ptr(), likeliest)),
             c_int32(torch.get_num_threads()),
         )
         self.cache.advance(T)
-        return logits[..., : self.packed.vocab_size], seconds
+        return Scores(logits[..., : self.packed.model.vocabulary], likeliest[:], seconds)
+
+
+def address(tensor: Tensor | None) -> int | None:
+    return None if tensor is None else tensor.data_ptr()
 
 
 _packed: WeakKeyDictionary[Thinker, PackedThinker] = WeakKeyDictionary()
 
 
-def native_step(thinker: Thinker, cache: KVCache, config: GenerateConfig) -> NativeStep | None:
-    """The compiled step for this model and cache, or None: PyTorch then.
+def native_step(
+    thinker: Thinker, cache: KVCache, config: GenerateConfig, wait: bool = True
+) -> NativeStep | None:
+    """The compiled pass for this model and cache, or None: PyTorch then.
+
+    Args:
+        wait: for the compiler, if need be; else None where nothing is compiled yet.
 
     Raises:
         UserError: the config insists on it, and it cannot be had.
     """
-    found = unsuited(thinker, cache) or library(thinker.folder)
+    wait = wait or config.native == "on"
+    found = unsuited(thinker, cache) or library(thinker.folder, wait)
     if isinstance(found, str):
         if config.native == "on":
             raise UserError(f"native is on, but {found}")

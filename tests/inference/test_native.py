@@ -49,7 +49,7 @@ def next_logits(omni, native: str, rows: int, steps: int = 6) -> torch.Tensor:
     for t in range(20, 20 + steps):
         x, real = thinker.embed(ids[:, t : t + 1]), mask[:, : t + 1]  # (B, 1, D)
         if step is not None:
-            seen.append(step(x, real)[0])
+            seen.append(step(x, real).logits.clone())
         else:
             seen.append(thinker.logits(thinker.hidden(x, real, cache)[:, -1]).float())
     return torch.stack(seen)
@@ -135,7 +135,7 @@ def test_a_full_cache_is_refused(compiled, omni):
     prefill(omni.model, [Prompt([5, 6, 7, 8])], cache)
     step = native_step(thinker, cache, omni.config())
     with pytest.raises(UserError, match="KV cache is full"):
-        step(torch.zeros(1, 1, thinker.config.hidden_size), None)
+        step([5])
 
 
 @pytest.mark.parametrize(
