@@ -30,6 +30,7 @@ from inference.config import GenerateConfig
 from inference.generation import (
     PAD_TOKEN_ID,
     Generator,
+    find_native,
     generate_batch,
     prefill,
     thinker_of,
@@ -226,11 +227,13 @@ def bench_llama(omni: Omni, rounds: int, tokens: int) -> dict:
 def beside_llama(llama, kind: str, omni: Omni, dtype: str, rounds: int, tokens: int) -> dict:
     """One file in llama.cpp and one dtype of ours: reading a prompt, then decoding after a short one."""
     long, short = text_ids(omni, READ), text_ids(omni, 32)
-    cache = thinker_of(omni.model).new_cache(1, READ)
+    thinker = thinker_of(omni.model)
+    cache = thinker.new_cache(1, READ)
+    native = find_native(thinker, cache, settings(omni, tokens, native="on"))
 
     def read() -> int:
         cache.reset()
-        prefill(omni.model, [Prompt(long)], cache)
+        prefill(omni.model, [Prompt(long)], cache, native=native)
         return len(long)
 
     reading = {

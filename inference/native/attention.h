@@ -11,11 +11,9 @@
 constexpr int64_t NEAR = 64;  // positions whose keys, or values, stay in the first cache for all queries
 
 inline void softmax(float* scores, int64_t n) {
-    float largest = scores[0], sum = 0.0f;
-#pragma omp simd reduction(max : largest)
-    for (int64_t s = 0; s < n; s++) largest = std::max(largest, scores[s]);
+    float most = largest(scores, n), sum = 0.0f;
 #pragma omp simd reduction(+ : sum)
-    for (int64_t s = 0; s < n; s++) sum += scores[s] = exponential(scores[s] - largest);
+    for (int64_t s = 0; s < n; s++) sum += scores[s] = exponential(scores[s] - most);
     float inverse = 1.0f / sum;
     for (int64_t s = 0; s < n; s++) scores[s] *= inverse;
 }

@@ -209,7 +209,7 @@ struct Worker {
           end(pass.reading ? share.end(pass.count()) : pass.count()),
           inputs(std::max(end - first, pass.cache.batch),
                  std::max({pass.model.hidden, pass.model.heads * pass.model.head_dim, pass.model.inner})),
-          queries(BLOCK * pass.model.heads / pass.model.kv_heads, pass.model.head_dim, pass.past + pass.T),
+          queries(std::min(BLOCK, pass.T) * pass.model.heads / pass.model.kv_heads, pass.model.head_dim, pass.past + pass.T),
           key(pass.model.head_dim) {}
 
     // out (vectors, rows) = inputs @ matrix.T, or added to what is there
@@ -281,10 +281,7 @@ void score_vocabulary(const Pass& pass, Share share, Inputs<W>& inputs, bool eve
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < inputs.count; i++) {
         const float* row = out.logits + i * m.head.rows;
-        float best = row[0];
-#pragma omp simd reduction(max : best)
-        for (int64_t token = 0; token < m.vocabulary; token++) best = std::max(best, row[token]);
-        out.likeliest[i] = std::find(row, row + m.vocabulary, best) - row;
+        out.likeliest[i] = std::find(row, row + m.vocabulary, largest(row, m.vocabulary)) - row;
     }
 }
 

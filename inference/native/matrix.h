@@ -90,6 +90,13 @@ inline float total(Floats x) {
 #endif
 }
 
+inline float largest(const float* x, int64_t n) {
+    float most = x[0];
+#pragma omp simd reduction(max : most)
+    for (int64_t i = 0; i < n; i++) most = std::max(most, x[i]);
+    return most;
+}
+
 // ---- weight formats: how an input is prepared, how a vector of weights is multiplied with it, and
 // how the sums become numbers. `pair` columns stand side by side in a vector of weights. An input
 // may be kept in several `planes`, each multiplied on its own.
@@ -147,11 +154,11 @@ struct Int8Weights {
     using Sums = Ints;
     static constexpr int64_t pair = 4, planes = 2;
     static float prepare(const float* x, int64_t n, Input* out, int64_t stride) {
-        float largest = 0.0f;
-#pragma omp simd reduction(max : largest)
-        for (int64_t i = 0; i < n; i++) largest = std::max(largest, std::fabs(x[i]));
+        float most = 0.0f;
+#pragma omp simd reduction(max : most)
+        for (int64_t i = 0; i < n; i++) most = std::max(most, std::fabs(x[i]));
         float steps = std::min(32767.0f, float(INT32_MAX / 128 / n));
-        float scale = largest > 0.0f ? largest / steps : 1.0f, inverse = 1.0f / scale;
+        float scale = most > 0.0f ? most / steps : 1.0f, inverse = 1.0f / scale;
         Input *high = out, *low = out + stride;
 #pragma omp simd
         for (int64_t i = 0; i < n; i++) {
@@ -192,7 +199,7 @@ struct Inputs {
 
     Inputs(int64_t most, int64_t widest)
         : count(0), stride(padded(widest, LINE)),
-          numbers(padded(most, 2 * TILE) * W::planes * stride), scales(most), row(stride) {}
+          numbers((most < TILE ? most : padded(most, 2 * TILE)) * W::planes * stride), scales(most), row(stride) {}
 
     const typename W::Input* at(int64_t i) const { return &numbers[i * W::planes * stride]; }
 

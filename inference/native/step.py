@@ -5,7 +5,7 @@ cannot serve (a GPU, quantised caches, more than eight rows) is left to PyTorch.
 """
 
 import ctypes
-from ctypes import POINTER, c_bool, c_float, c_int32, c_int64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_float, c_int32, c_int64, c_void_p
 from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
@@ -146,6 +146,7 @@ class NativeStep:
             *(self.batch, cache.max_len, keys[0].dtype == torch.bfloat16),
         )
         self.last = torch.empty(self.batch, packed.model.head.rows)  # logits, kept between calls
+        self.seen = self.last[:, : packed.model.vocabulary]  # without padding
 
     def __call__(
         self, new: list[int] | Tensor, mask: Tensor | None = None, every: bool = False
@@ -165,19 +166,21 @@ class NativeStep:
             T, ids = len(new) // self.batch, (c_int64 * len(new))(*new)
         self.cache.require(T)
         mask = None if mask is None else mask.contiguous()
-        logits, likeliest = self.last, (c_int64 * (self.batch * (T if every else 1)))()
+        full, logits = self.last, self.seen
         if every:
-            logits = logits.new_empty(self.batch, T, logits.shape[1])
+            full = full.new_empty(self.batch, T, full.shape[1])
+            logits = full[..., : logits.shape[1]]
+        likeliest = (c_int64 * (self.batch * (T if every else 1)))()
         seconds = self.function(
-            ctypes.byref(self.packed.model),
-            ctypes.byref(self.described),
-            c_int64(self.cache.length),
-            ctypes.byref(New(T, ids, address(embedded), address(mask), every)),
-            ctypes.byref(Outputs(logits.data_ptr(), likeliest)),
-            c_int32(torch.get_num_threads()),
+            byref(self.packed.model),
+            byref(self.described),
+            self.cache.length,
+            byref(New(T, ids, address(embedded), address(mask), every)),
+            byref(Outputs(full.data_ptr(), likeliest)),
+            torch.get_num_threads(),
         )
         self.cache.advance(T)
-        return Scores(logits[..., : self.packed.model.vocabulary], likeliest[:], seconds)
+        return Scores(logits, likeliest[:], seconds)
 
 
 def address(tensor: Tensor | None) -> int | None:
@@ -185,6 +188,12 @@ def address(tensor: Tensor | None) -> int | None:
 
 
 _packed: WeakKeyDictionary[Thinker, PackedThinker] = WeakKeyDictionary()
+
+
+SIGNATURE = (  # of run_positions, see decode.cpp
+    *(POINTER(Model), POINTER(Cache), c_int64),
+    *(POINTER(New), POINTER(Outputs), c_int32),
+)
 
 
 def native_step(
@@ -206,6 +215,7 @@ def native_step(
         return None
     if thinker not in _packed or _packed[thinker].state != weights_state(thinker):
         _packed[thinker] = PackedThinker(thinker)
+    found.run_positions.argtypes = SIGNATURE
     return NativeStep(found.run_positions, _packed[thinker], cache)
 
 

@@ -36,14 +36,16 @@ struct TileShapes {  // as the instruction reads them, 64 bytes
 };
 
 // The registers of this thread, for as long as this exists: sums 0 to 3 and inputs 4 and 5, of as
-// many rows as there are inputs, and weights 6 and 7.
+// many rows as there are inputs, and weights 6 and 7. Others (llama.cpp) expect to find theirs again.
 struct TileRegisters {
+    TileShapes before;
     explicit TileRegisters(int64_t inputs) {
+        _tile_storeconfig(&before);
         TileShapes shapes;
         for (int tile = 0; tile < 8; tile++) shapes.rows[tile] = tile < 6 ? std::min(inputs, TILE) : TILE;
         _tile_loadconfig(&shapes);
     }
-    ~TileRegisters() { _tile_release(); }
+    ~TileRegisters() { _tile_loadconfig(&before); }
 };
 
 // From how many vectors on. Tiles add up bf16 in an order of their own, so they do it for any; sums
