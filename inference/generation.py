@@ -119,11 +119,12 @@ def run_step(
     if native is not None:
         logits, likeliest, seconds = native(tokens, mask)
     else:
-        ids = torch.tensor(tokens, device=thinker.model.embed_tokens.weight.device)
-        hidden = thinker.hidden(thinker.embed(ids[:, None]), mask, cache)  # (B, 1, D)
-        before = perf_counter()
-        logits, likeliest = thinker.logits(hidden[:, -1]), None  # (B, V)
-        seconds = perf_counter() - before
+        with torch.inference_mode():
+            ids = torch.tensor(tokens, device=thinker.model.embed_tokens.weight.device)
+            hidden = thinker.hidden(thinker.embed(ids[:, None]), mask, cache)  # (B, 1, D)
+            before = perf_counter()
+            logits, likeliest = thinker.logits(hidden[:, -1]), None  # (B, V)
+            seconds = perf_counter() - before
     timing.head += seconds
     timing.model += perf_counter() - start - seconds
     return logits, likeliest
@@ -139,7 +140,6 @@ class Rows:
     mask: Tensor | None = None  # (B, S), True for real tokens; None: all are
 
 
-@torch.inference_mode()
 def decode(
     model,
     logits: Tensor,
@@ -175,7 +175,8 @@ def decode(
         if likeliest is not None and likeliest_is_chosen(likeliest, config):
             chosen = likeliest
         else:
-            chosen = sample(logits, config, generators, seen).tolist()  # (B,)
+            with torch.inference_mode():  # here only: entering it for each token takes a while
+                chosen = sample(logits, config, generators, seen).tolist()  # (B,)
         timing.sampling += perf_counter() - start
         timing.tokens += count - sum(done)
         if seen is not None:

@@ -163,8 +163,8 @@ class SpeculativeGenerator(Generator):
         Only compiled code says which are the likeliest: PyTorch leaves that empty.
         """
         if self.native is not None:
-            logits, likeliest, seconds = self.native(new, every=True)
-            return logits[0], likeliest, seconds
+            logits, likeliest, seconds = self.native(new, every=len(new) > 1)
+            return logits.flatten(0, -2), likeliest, seconds
         thinker = thinker_of(self.model)
         ids = torch.tensor([new], device=next(thinker.parameters()).device)  # (1, T)
         hidden = thinker.hidden(thinker.embed(ids), cache=self.cache)  # (1, T, D)

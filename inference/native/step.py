@@ -74,7 +74,7 @@ class Outputs(ctypes.Structure):
 class Scores(NamedTuple):
     """What follows new positions: of the last of each row, or of all."""
 
-    logits: Tensor  # fp32 (B, V) or (B, T, V); the next call overwrites those of the last ones
+    logits: Tensor  # fp32 (B, V) or (B, T, V); the next call for as many overwrites them
     likeliest: list[int]  # (B,) or (B * T,)
     seconds: float  # that these took of the whole
 
@@ -86,7 +86,7 @@ class PackedThinker:
         self.state = weights_state(thinker)
         embeddings = thinker.model.embed_tokens.weight
         self.dtype = torch.int8 if thinker.int8 else embeddings.dtype
-        self.kept: list[Tensor] = [embeddings.detach()]  # compiled code sees addresses: this keeps them valid
+        self.kept = [embeddings.detach()]  # compiled code sees addresses: this keeps them valid
         c = thinker.config
         self.layers = (Layer * c.num_hidden_layers)(*map(self._layer, thinker.model.layers))
         self.model = Model(
@@ -132,6 +132,19 @@ class PackedThinker:
         return Matrix(self.kept[-1].data_ptr(), scales, sums, rows, columns)
 
 
+class Room:
+    """What compiled code is told of T new positions, and where it answers; kept between calls."""
+
+    def __init__(self, batch: int, T: int, every: bool, width: int, vocabulary: int) -> None:
+        scored = T if every else 1
+        self.ids = (c_int64 * (batch * T))()
+        self.likeliest = (c_int64 * (batch * scored))()
+        full = torch.empty(batch, *[scored] * every, width)
+        self.logits = full[..., :vocabulary]
+        self.new, self.outputs = New(T=T, every=every), Outputs(full.data_ptr(), self.likeliest)
+        self.addresses = byref(self.new), byref(self.outputs)
+
+
 class NativeStep:
     """A packed Thinker bound to one cache."""
 
@@ -145,8 +158,8 @@ class NativeStep:
             (c_void_p * count)(*(x.data_ptr() for x in values)),
             *(self.batch, cache.max_len, keys[0].dtype == torch.bfloat16),
         )
-        self.last = torch.empty(self.batch, packed.model.head.rows)  # logits, kept between calls
-        self.seen = self.last[:, : packed.model.vocabulary]  # without padding
+        self.addresses = byref(packed.model), byref(self.described)
+        self.rooms: dict[tuple[int, bool], Room] = {}
 
     def __call__(
         self, new: list[int] | Tensor, mask: Tensor | None = None, every: bool = False
@@ -159,32 +172,27 @@ class NativeStep:
             every: whether all positions are scored. Then, and for a few, each gets the numbers
                 that it would get alone.
         """
-        ids = embedded = None
-        if isinstance(new, Tensor):
-            T, embedded = new.shape[1], new.float().contiguous()
-        else:
-            T, ids = len(new) // self.batch, (c_int64 * len(new))(*new)
+        T = new.shape[1] if isinstance(new, Tensor) else len(new) // self.batch
         self.cache.require(T)
-        mask = None if mask is None else mask.contiguous()
-        full, logits = self.last, self.seen
-        if every:
-            full = full.new_empty(self.batch, T, full.shape[1])
-            logits = full[..., : logits.shape[1]]
-        likeliest = (c_int64 * (self.batch * (T if every else 1)))()
+        room = self.rooms.get((T, every))
+        if room is None:
+            model = self.packed.model
+            room = Room(self.batch, T, every, model.head.rows, model.vocabulary)
+            self.rooms[T, every] = room
+        if isinstance(new, Tensor):
+            embedded = new.float().contiguous()
+            room.new.ids, room.new.embedded = None, embedded.data_ptr()
+        else:
+            room.ids[:] = new
+            room.new.ids = room.ids
+        if mask is not None:
+            mask = mask.contiguous()
+        room.new.mask = None if mask is None else mask.data_ptr()
         seconds = self.function(
-            byref(self.packed.model),
-            byref(self.described),
-            self.cache.length,
-            byref(New(T, ids, address(embedded), address(mask), every)),
-            byref(Outputs(full.data_ptr(), likeliest)),
-            torch.get_num_threads(),
+            *self.addresses, self.cache.length, *room.addresses, torch.get_num_threads()
         )
         self.cache.advance(T)
-        return Scores(logits, likeliest[:], seconds)
-
-
-def address(tensor: Tensor | None) -> int | None:
-    return None if tensor is None else tensor.data_ptr()
+        return Scores(room.logits, room.likeliest[:], seconds)
 
 
 _packed: WeakKeyDictionary[Thinker, PackedThinker] = WeakKeyDictionary()
