@@ -69,11 +69,14 @@ def load(checkpoint: Path | None, key: str) -> ctypes.CDLL:
 
 def machine_key() -> str:
     """Names what a compiled step depends on: change any, and another one is wanted."""
-    digest = hashlib.sha256()
-    for source in SOURCES:
-        digest.update(source.read_bytes())
-    digest.update(" ".join([*FLAGS, torch.__version__, processor()]).encode())
-    return digest.hexdigest()[:16]
+    parts = [*FLAGS, torch.__version__, processor(), *texts(SOURCES)]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
+
+
+@cache
+def texts(files: tuple[Path, ...]) -> list[str]:
+    """Contents of files, read once a process: every reply asks for the key."""
+    return [file.read_text(encoding="utf-8") for file in files]
 
 
 @cache
