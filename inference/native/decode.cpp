@@ -73,7 +73,8 @@ void normalise(const float* x, const float* weight, int64_t n, float eps, float*
 }
 
 // QK-norm, then pairs (i, i + D / 2) rotated by an angle. (D,) -> (D,); turn: D / 2 cosines, sines
-void normalise_and_rotate(const Model& m, const float* x, const float* weight, const float* turn, float* out) {
+void normalise_and_rotate(const Model& m, const float* x, const float* weight, const float* turn,
+                          float* out) {
     int64_t half = m.head_dim / 2;
     normalise(x, weight, m.head_dim, m.eps, out);
     for (int64_t i = 0; i < half; i++) {
@@ -174,7 +175,8 @@ void attend_block(Pass& pass, int64_t index, int64_t b, int64_t head, int64_t t,
     for (int64_t i = b * pass.T + t; i < b * pass.T + last; i++)
         for (int64_t h = head * group; h < (head + 1) * group; h++) {
             float* query = &queries.vectors[queries.count++ * D];
-            normalise_and_rotate(m, &pass.qkv[i * layer.qkv.rows + h * D], layer.q_norm, &pass.turns[i * D], query);
+            const float* made = &pass.qkv[i * layer.qkv.rows + h * D];
+            normalise_and_rotate(m, made, layer.q_norm, &pass.turns[i * D], query);
             for (int64_t d = 0; d < D; d++) query[d] *= scale;
             ends.push_back(pass.past + i % pass.T + 1);
         }
@@ -231,11 +233,13 @@ struct Worker {
         int64_t width = m.heads * m.head_dim;
 #pragma omp for collapse(2) schedule(static)
         for (int64_t i = 0; i < pass.count(); i++)
-            for (int64_t head = 0; head < m.kv_heads; head++) store<Stored>(pass, index, i, head, key.data());
+            for (int64_t head = 0; head < m.kv_heads; head++)
+                store<Stored>(pass, index, i, head, key.data());
 #pragma omp for collapse(3) schedule(static, 1)
         for (int64_t b = 0; b < pass.cache.batch; b++)
             for (int64_t head = 0; head < m.kv_heads; head++)
-                for (int64_t t = 0; t < pass.T; t += BLOCK) attend_block<Stored>(pass, index, b, head, t, queries);
+                for (int64_t t = 0; t < pass.T; t += BLOCK)
+                    attend_block<Stored>(pass, index, b, head, t, queries);
         inputs.fill(end - first, width, [&](int64_t i, float* row) {
             std::memcpy(row, &pass.attended[(first + i) * width], width * sizeof(float));
         });
@@ -245,7 +249,8 @@ struct Worker {
         int64_t inner = pass.model.inner;
         inputs.fill(end - first, inner, [&](int64_t i, float* row) {
             const float *gate = &pass.gate_up[(first + i) * layer.gate_up.rows], *up = gate + inner;
-            for (int64_t d = 0; d < inner; d++) row[d] = gate[d] / (1.0f + exponential(-gate[d])) * up[d];
+            for (int64_t d = 0; d < inner; d++)
+                row[d] = gate[d] / (1.0f + exponential(-gate[d])) * up[d];
         });
     }
 
@@ -269,7 +274,8 @@ struct Worker {
 
 // Logits and likeliest token of each row's last position, or of all. All threads share the vocabulary.
 template <typename W>
-void score_vocabulary(const Pass& pass, Share share, Inputs<W>& inputs, bool every, const Scores& out) {
+void score_vocabulary(const Pass& pass, Share share, Inputs<W>& inputs, bool every,
+                      const Scores& out) {
     const Model& m = pass.model;
     int64_t each = every ? pass.T : 1, blocks = m.head.rows / (2 * LANES);
     inputs.fill(pass.cache.batch * each, m.hidden, [&](int64_t i, float* row) {
@@ -305,7 +311,8 @@ double run(Pass& pass, bool every, const Scores* out, int threads) {
 
 template <typename W>
 double run_with(Pass& pass, bool every, const Scores* out, int threads) {
-    return pass.cache.bf16 ? run<W, Bf16>(pass, every, out, threads) : run<W, float>(pass, every, out, threads);
+    return pass.cache.bf16 ? run<W, Bf16>(pass, every, out, threads)
+                           : run<W, float>(pass, every, out, threads);
 }
 
 extern "C" double run_positions(const Model* model, const Cache* cache, int64_t past, const New* input,

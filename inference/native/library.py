@@ -1,4 +1,4 @@
-"""The compiled decode step as a shared library: found, or compiled at its first use.
+"""The compiled pass of the Thinker as a shared library: found, or compiled at its first use.
 
 It is kept beside the checkpoint, in `compiled/`, or in the user's cache where that cannot be
 written, under a name made of the source, torch's version and the processor: anything else is

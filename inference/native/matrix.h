@@ -5,8 +5,8 @@
 // Sixteen sums grow side by side and no vector is ever added up across.
 //
 // Weights are fp32, bf16, or int8 with a scale a row; sums are fp32 (int32 for int8). Each sum has
-// the same order whatever the batch, so a row gets the same numbers alone and in company. Long
-// prompts are multiplied by tiles.h instead, where the processor has them.
+// the same order whatever the batch, so a row gets the same numbers alone and in company. tiles.h
+// multiplies the same panels where the processor has tiles.
 
 #pragma once
 
@@ -193,13 +193,13 @@ inline int64_t padded(int64_t n, int64_t to = LANES) { return (n + to - 1) / to 
 template <typename W>
 struct Inputs {
     int64_t count, stride;
-    std::vector<typename W::Input> numbers;  // (count to whole tiles, planes, stride)
+    std::vector<typename W::Input> numbers;  // (vectors, to whole pairs of tiles; planes; stride)
     std::vector<float> scales;               // (count,)
     std::vector<float> row;                  // (stride,)
 
     Inputs(int64_t most, int64_t widest)
         : count(0), stride(padded(widest, LINE)),
-          numbers((most < TILE ? most : padded(most, 2 * TILE)) * W::planes * stride), scales(most), row(stride) {}
+          numbers(padded(most, most < TILE ? 1 : 2 * TILE) * W::planes * stride), scales(most), row(stride) {}
 
     const typename W::Input* at(int64_t i) const { return &numbers[i * W::planes * stride]; }
 

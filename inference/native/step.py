@@ -1,4 +1,4 @@
-"""NativeStep: decoding one token for each row with one call into compiled code.
+"""NativeStep: running new positions of each row with one call into compiled code.
 
 Packs the Thinker's weights as decode.cpp reads them and hands it the KV cache's own memory. What it
 cannot serve (a GPU, quantised caches, more than eight rows) is left to PyTorch.

@@ -3,7 +3,7 @@
 // A tile is a register of 16 rows of 64 bytes. One instruction multiplies a tile of inputs (16
 // vectors, 32 bf16 or 64 bytes of each) with a tile of weights, which a piece of a panel already
 // is, and adds to a tile of 16 x 16 sums: eight times what vectors do in the same time. It pays for
-// prompts; a few vectors are limited by reading the weights, however they are multiplied.
+// prompts, and for guesses: a few vectors then cost little more than reading the weights does.
 
 #pragma once
 
@@ -42,7 +42,8 @@ struct TileRegisters {
     explicit TileRegisters(int64_t inputs) {
         _tile_storeconfig(&before);
         TileShapes shapes;
-        for (int tile = 0; tile < 8; tile++) shapes.rows[tile] = tile < 6 ? std::min(inputs, TILE) : TILE;
+        for (int tile = 0; tile < 8; tile++)
+            shapes.rows[tile] = tile < 6 ? std::min(inputs, TILE) : TILE;
         _tile_loadconfig(&shapes);
     }
     ~TileRegisters() { _tile_loadconfig(&before); }
