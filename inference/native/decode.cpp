@@ -211,7 +211,8 @@ struct Worker {
           end(pass.reading ? share.end(pass.count()) : pass.count()),
           inputs(std::max(end - first, pass.cache.batch),
                  std::max({pass.model.hidden, pass.model.heads * pass.model.head_dim, pass.model.inner})),
-          queries(std::min(BLOCK, pass.T) * pass.model.heads / pass.model.kv_heads, pass.model.head_dim, pass.past + pass.T),
+          queries(std::min(BLOCK, pass.T) * pass.model.heads / pass.model.kv_heads,
+                  pass.model.head_dim, pass.past + pass.T),
           key(pass.model.head_dim) {}
 
     // out (vectors, rows) = inputs @ matrix.T, or added to what is there
@@ -297,10 +298,10 @@ double run(Pass& pass, bool every, const Scores* out, int threads) {
     std::chrono::steady_clock::time_point start;
 #pragma omp parallel num_threads(threads)
     {
-        std::optional<TileRegisters> registers;
-        if (tiles_allowed()) registers.emplace(pass.count());
         Share share{omp_get_thread_num(), omp_get_num_threads()};
         Worker<W, Stored> worker(pass, share);
+        std::optional<TileRegisters> registers;
+        if (tiles_allowed()) registers.emplace(worker.inputs.most);
         for (int64_t index = 0; index < pass.model.layer_count; index++) worker.run_layer(index);
 #pragma omp master
         start = std::chrono::steady_clock::now();

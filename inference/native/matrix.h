@@ -192,14 +192,15 @@ inline int64_t padded(int64_t n, int64_t to = LANES) { return (n + to - 1) / to 
 // Vectors as a weight format wants them, zero beyond their end. Every thread has its own.
 template <typename W>
 struct Inputs {
-    int64_t count, stride;
+    int64_t most, count, stride;  // count: those filled in
     std::vector<typename W::Input> numbers;  // (vectors, to whole pairs of tiles; planes; stride)
     std::vector<float> scales;               // (count,)
     std::vector<float> row;                  // (stride,)
 
     Inputs(int64_t most, int64_t widest)
-        : count(0), stride(padded(widest, LINE)),
-          numbers(padded(most, most < TILE ? 1 : 2 * TILE) * W::planes * stride), scales(most), row(stride) {}
+        : most(most), count(0), stride(padded(widest, LINE)),
+          numbers(padded(most, most < TILE ? 1 : 2 * TILE) * W::planes * stride),
+          scales(most), row(stride) {}
 
     const typename W::Input* at(int64_t i) const { return &numbers[i * W::planes * stride]; }
 
