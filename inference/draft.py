@@ -24,11 +24,13 @@ class PromptLookup:
         self, context: list[int], count: int, config: GenerateConfig, generator: torch.Generator
     ) -> tuple[list[int], Tensor | None]:
         """At most `count` tokens. No probabilities: it is sure of each."""
-        for size in range(min(LONGEST_MATCH, len(context) - 1), SHORTEST_MATCH - 1, -1):
-            end = context[-size:]
-            for start in range(len(context) - size - 1, -1, -1):
-                if context[start : start + size] == end:
-                    return context[start + size : start + size + count], None
+        if not context:
+            return [], None
+        ends = [i for i in range(len(context) - 2, -1, -1) if context[i] == context[-1]]
+        for size in range(LONGEST_MATCH, SHORTEST_MATCH - 1, -1):
+            for i in ends:  # the latest first
+                if i + 1 >= size and context[i + 1 - size : i + 1] == context[-size:]:
+                    return context[i + 1 : i + 1 + count], None
         return [], None
 
 

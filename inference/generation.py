@@ -7,6 +7,7 @@ token. Chat (turns, dropping old ones) is inference.session's business, text is 
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from time import perf_counter
 from typing import TYPE_CHECKING
 
 import torch
@@ -17,7 +18,7 @@ from inference.config import GenerateConfig
 from inference.decodeplan import query_chunk, windows
 from inference.notice import notice
 from inference.prompt import Prompt
-from inference.sampling import first_seen, make_generators, sample
+from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
 from inference.stopping import StopWatch
 from inference.timing import Timing
 from models.cache import KVCache
@@ -70,52 +71,63 @@ def prefill(
     cache: KVCache,
     mask: Tensor | None = None,
     chunk: int | None = None,
+    native: "NativeStep | None" = None,
 ) -> Tensor:
     """Run prompts of equal (padded) length into the cache -> logits of the last position (B, V).
 
     Args:
         mask: bool (B, S), True for real tokens; None: all are.
         chunk: positions run at once. A long prompt's scores grow with its square otherwise.
+        native: the compiled pass over this cache; None: PyTorch.
     """
     thinker, x = thinker_of(model), embed(model, prompts)  # (B, S, D)
     past = cache.length
     for part in x.split(chunk or x.shape[1], dim=1):
         past += part.shape[1]
         seen = None if mask is None else mask[:, :past]
-        hidden = thinker.hidden(part, seen, cache)  # (B, chunk, D)
-    return thinker.logits(hidden[:, -1])
+        if native is None:
+            hidden = thinker.hidden(part, seen, cache)  # (B, chunk, D)
+        else:
+            scores = native(part, seen)
+    return thinker.logits(hidden[:, -1]) if native is None else scores.logits
 
 
-def find_native(thinker: Thinker, cache: KVCache, config: GenerateConfig) -> "NativeStep | None":
-    """The compiled step where it serves; loaded (or compiled) for the first reply that needs it."""
+def find_native(
+    thinker: Thinker, cache: KVCache, config: GenerateConfig, wait: bool = True
+) -> "NativeStep | None":
+    """The compiled pass where it serves. Without `wait`, none where it has yet to be compiled."""
     if config.native == "off":
         return None
     from inference.native.step import native_step
 
-    return native_step(thinker, cache, config)
+    return native_step(thinker, cache, config, wait)
 
 
 def run_step(
     thinker: Thinker,
     native: "NativeStep | None",
-    tokens: Tensor,
+    tokens: list[int],
     mask: Tensor | None,
     cache: KVCache,
     timing: Timing,
-) -> Tensor:
-    """Run one token of each row (B,) into the cache -> logits of what follows (B, V)."""
-    with timing.measure("model"):
-        x = thinker.embed(tokens[:, None])  # (B, 1, D)
-        if native is None:
-            x = thinker.hidden(x, mask, cache)  # (B, 1, D)
-        else:
-            logits, seconds = native(x[:, 0], mask)  # (B, V)
-    if native is None:
-        with timing.measure("head"):
-            return thinker.logits(x[:, -1])  # (B, V)
-    timing.model -= seconds
+) -> tuple[Tensor, list[int] | None]:
+    """Run one token of each row into the cache -> logits of what follows (B, V).
+
+    Compiled code also says which token is the likeliest of each row (B,).
+    """
+    start = perf_counter()
+    if native is not None:
+        logits, likeliest, seconds = native(tokens, mask)
+    else:
+        with torch.inference_mode():
+            ids = torch.tensor(tokens, device=thinker.model.embed_tokens.weight.device)
+            hidden = thinker.hidden(thinker.embed(ids[:, None]), mask, cache)  # (B, 1, D)
+            before = perf_counter()
+            logits, likeliest = thinker.logits(hidden[:, -1]), None  # (B, V)
+            seconds = perf_counter() - before
     timing.head += seconds
-    return logits
+    timing.model += perf_counter() - start - seconds
+    return logits, likeliest
 
 
 @dataclass
@@ -128,9 +140,14 @@ class Rows:
     mask: Tensor | None = None  # (B, S), True for real tokens; None: all are
 
 
-@torch.inference_mode()
 def decode(
-    model, logits: Tensor, cache: KVCache, config: GenerateConfig, rows: Rows, timing: Timing
+    model,
+    logits: Tensor,
+    cache: KVCache,
+    config: GenerateConfig,
+    rows: Rows,
+    timing: Timing,
+    native: "NativeStep | None" = None,
 ) -> Iterator[list[int | None]]:
     """From the prompt's last logits (B, V), yield one token a row a step, None once a row is done.
 
@@ -140,7 +157,7 @@ def decode(
     generators = make_generators(config.seed, count)
     seen = first_seen(rows.contexts, logits, config)
     done = [False] * count
-    tokens = native = None  # (B,), those of the latest step; the compiled step if there is one
+    chosen, likeliest = [], None  # (B,), those of the latest step; what compiled code says of it
     for step in range(config.max_new_tokens):
         for row, room in enumerate(rows.rooms):
             if step >= room and not done[row]:
@@ -148,18 +165,23 @@ def decode(
                 done[row] = True
         if all(done):
             return
-        if tokens is not None:
+        if chosen:
             if mask is not None:
                 mask = torch.cat([mask, mask.new_ones(count, 1)], dim=1)  # (B, S + 1)
-            if step == 1:  # not earlier: the first token waits for no compiler
+            if step == 1 and native is None:  # not earlier: the first token waits for no compiler
                 native = find_native(thinker, cache, config)
-            logits = run_step(thinker, native, tokens, mask, cache, timing)
-        with timing.measure("sampling"):
-            tokens = sample(logits, config, generators, seen)  # (B,)
-            chosen = tokens.tolist()
+            logits, likeliest = run_step(thinker, native, chosen, mask, cache, timing)
+        start = perf_counter()
+        if likeliest is not None and likeliest_is_chosen(likeliest, config):
+            chosen = likeliest
+        else:
+            with torch.inference_mode():  # here only: entering it for each token takes a while
+                chosen = sample(logits, config, generators, seen).tolist()  # (B,)
+        timing.sampling += perf_counter() - start
         timing.tokens += count - sum(done)
         if seen is not None:
-            seen.scatter_(1, tokens[:, None], tokens[:, None] != config.eos_token_id)
+            for row, token in zip(seen, chosen):
+                row[token] |= token != config.eos_token_id
         done = [was or token == config.eos_token_id for was, token in zip(done, chosen)]
         if all(done):
             return
@@ -216,12 +238,13 @@ def _generate_rows(
     watches = [StopWatch(config.stop_strings, tokenizer) for _ in prompts]
     rows = Rows([prompt.ids for prompt in prompts], rooms, watches, mask)
     chunk = config.prefill_chunk or query_chunk(config.plan(), longest)
-    logits = prefill(model, padded, cache, mask, chunk)
+    native = find_native(thinker_of(model), cache, config, wait=False)
+    logits = prefill(model, padded, cache, mask, chunk, native)
     if width > 1:
         limits = [min(config.max_new_tokens, room) for room in rooms]
         return beam_search(thinker_of(model), logits, cache, config, width, limits, mask)
     replies: list[list[int]] = [[] for _ in prompts]
-    for tokens in decode(model, logits, cache, config, rows, Timing()):
+    for tokens in decode(model, logits, cache, config, rows, Timing(), native):
         for reply, token in zip(replies, tokens):
             if token is not None:
                 reply.append(token)
@@ -253,6 +276,7 @@ class Generator:
         self.capacity = context_length(model, config)
         length = min(self.capacity, reserve or self.capacity)
         self.cache = new_cache(model, 1, length, config)
+        self.native: NativeStep | None = None  # that of the latest call
         self.timing = Timing()  # of the latest call
         self.ids: list[int] = []  # the whole context; its tail may not be in the cache yet
         self.last_prefill = 0  # tokens the latest call ran before its first new one
@@ -272,7 +296,8 @@ class Generator:
             yield from self._search(logits, config, width)
             return
         rows = Rows([self.ids], [self.capacity - self.position], [watch])
-        for (token,) in decode(self.model, logits, self.cache, config, rows, self.timing):
+        steps = decode(self.model, logits, self.cache, config, rows, self.timing, self.native)
+        for (token,) in steps:
             self.ids.append(token)
             yield token
 
@@ -294,7 +319,9 @@ class Generator:
         self.timing = Timing(prompt_tokens=len(new))
         chunk = config.prefill_chunk or query_chunk(config.plan(), self.cache.length + len(new))
         with self.timing.measure("prefill"):
-            logits = prefill(self.model, [new], self.cache, chunk=chunk)
+            thinker = thinker_of(self.model)
+            self.native = find_native(thinker, self.cache, config, wait=False)
+            logits = prefill(self.model, [new], self.cache, None, chunk, self.native)
         self.ids += prompt.ids
         self.last_prefill = len(new)
         return logits

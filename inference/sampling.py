@@ -133,3 +133,9 @@ def sample(
     """Next token of each row (B, V) -> (B,): greedy at temperature 0, else the filtered draw."""
     logits = adjust(logits, config, seen)
     return greedy(logits) if config.temperature == 0.0 else draw(logits, generators)
+
+
+def likeliest_is_chosen(tokens: list[int], config: GenerateConfig) -> bool:
+    """Whether `sample` would choose these, the likeliest of each row, whatever the rest."""
+    plain = config.temperature == 0.0 and config.repetition_penalty == 1.0
+    return plain and not any(token in config.suppress_tokens for token in tokens)

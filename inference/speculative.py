@@ -6,6 +6,7 @@ arXiv:2211.17192. Where guesses come from is inference.draft's business.
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from time import perf_counter
 
 import torch
 from torch import Tensor
@@ -13,10 +14,16 @@ from torch import Tensor
 from inference.beams import beams_for
 from inference.config import GenerateConfig
 from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
-from inference.generation import DEFAULT, Generator, check_fits, thinker_of
+from inference.generation import DEFAULT, Generator, check_fits, find_native, thinker_of
 from inference.notice import notice
 from inference.prompt import Prompt
-from inference.sampling import distribution, draw, first_seen, make_generators
+from inference.sampling import (
+    distribution,
+    draw,
+    first_seen,
+    likeliest_is_chosen,
+    make_generators,
+)
 from inference.stopping import StopWatch
 from models.errors import UserError
 
@@ -57,6 +64,14 @@ def accept(
             left = (left - q[i]).clamp_min(0)
         return [*drafted[:i], int(draw(left.log()[None], [generator]))]
     return [*drafted, int(draw(p[-1:].log(), [generator]))]
+
+
+def agreement(drafted: list[int], likeliest: list[int]) -> int:
+    """How many guesses stand where the likeliest token is always taken."""
+    right = 0
+    while right < len(drafted) and drafted[right] == likeliest[right]:
+        right += 1
+    return right
 
 
 class SpeculativeGenerator(Generator):
@@ -114,6 +129,8 @@ class SpeculativeGenerator(Generator):
                         if room < config.max_new_tokens:
                             notice("the context is full: the answer stops here")
                         return
+                if self.native is None and not self.passes:  # the first token waits for no compiler
+                    self.native = find_native(thinker_of(self.model), self.cache, config)
                 tokens = self._round(config, left, generator)
         finally:  # a reply may end before the last token that was checked
             self.cache.truncate(len(self.ids))
@@ -121,23 +138,38 @@ class SpeculativeGenerator(Generator):
     @torch.inference_mode()
     def _round(self, config: GenerateConfig, left: int, generator: torch.Generator) -> list[int]:
         """One pass of the model over the last token and the guesses -> tokens that stand."""
-        thinker, timing = thinker_of(self.model), self.timing
-        with timing.measure("model"):
-            count = min(self._guesses(), left - 1)
-            drafted, q = self.draft.propose(self.ids, count, config, generator)
-            device = next(thinker.parameters()).device
-            new = torch.tensor([self.ids[self.cache.length :] + drafted], device=device)  # (1, T)
-            hidden = thinker.hidden(thinker.embed(new), cache=self.cache)  # (1, T, D)
-        with timing.measure("head"):
-            logits = thinker.logits(hidden[0, -len(drafted) - 1 :])  # (k + 1, V)
+        timing, start = self.timing, perf_counter()
+        count = min(self._guesses(), left - 1)
+        drafted, q = self.draft.propose(self.ids, count, config, generator)
+        logits, likeliest, seconds = self._check(self.ids[self.cache.length :] + drafted)
+        timing.head += seconds
+        timing.model += perf_counter() - start - seconds
         with timing.measure("sampling"):
-            contexts = [self.ids + drafted[:i] for i in range(len(drafted) + 1)]
-            p = distribution(logits, config, first_seen(contexts, logits, config))
-            tokens = accept(drafted, q, p, generator)
+            logits, likeliest = logits[-len(drafted) - 1 :], likeliest[-len(drafted) - 1 :]
+            if likeliest and likeliest_is_chosen(likeliest, config):
+                tokens = likeliest[: 1 + agreement(drafted, likeliest)]
+            else:
+                contexts = [self.ids + drafted[:i] for i in range(len(drafted) + 1)]
+                p = distribution(logits, config, first_seen(contexts, logits, config))
+                tokens = accept(drafted, q, p, generator)
         self.cache.truncate(len(self.ids) + len(tokens) - 1)  # the wrong guesses are forgotten
         self.passes += 1
         self._judge(len(drafted), len(tokens) - 1)
         return tokens
+
+    def _check(self, new: list[int]) -> tuple[Tensor, list[int], float]:
+        """Run tokens into the cache -> logits (T, V), the likeliest next of each, seconds of both.
+
+        Only compiled code says which are the likeliest: PyTorch leaves that empty.
+        """
+        if self.native is not None:
+            logits, likeliest, seconds = self.native(new, every=len(new) > 1)
+            return logits.flatten(0, -2), likeliest, seconds
+        thinker = thinker_of(self.model)
+        ids = torch.tensor([new], device=next(thinker.parameters()).device)  # (1, T)
+        hidden = thinker.hidden(thinker.embed(ids), cache=self.cache)  # (1, T, D)
+        start = perf_counter()
+        return thinker.logits(hidden[0]), [], perf_counter() - start
 
     def _guesses(self) -> int:
         """How many to ask for: none once the draft has proved useless for this reply."""

@@ -1,4 +1,4 @@
-"""The compiled decode step as a shared library: found, or compiled at its first use.
+"""The compiled pass of the Thinker as a shared library: found, or compiled at its first use.
 
 It is kept beside the checkpoint, in `compiled/`, or in the user's cache where that cannot be
 written, under a name made of the source, torch's version and the processor: anything else is
@@ -14,6 +14,7 @@ import platform
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
@@ -22,17 +23,27 @@ import torch
 from inference.notice import notice
 
 FOLDER = Path(__file__).parent
-SOURCES = (FOLDER / "decode.cpp", FOLDER / "matrix.h")
-FLAGS = ("-O3", "-march=native", "-ffp-contract=fast", "-fopenmp")
+SOURCES = tuple(
+    FOLDER / name for name in ("decode.cpp", "attention.h", "matrix.h", "tiles.h")
+)
+FLAGS = (
+    *("-O3", "-march=native", "-fopenmp"),
+    *("-ffp-contract=fast", "-fno-math-errno", "-fno-trapping-math"),  # no sum is reordered
+)
 ANSWERS = "plain PyTorch decodes instead: the same answers, slower"
 
 _libraries: dict[str, ctypes.CDLL | str] = {}  # by key; text: why there is none
 
 
-def library(checkpoint: Path | None) -> ctypes.CDLL | str:
-    """The library, or the reason why there is none (a notice gives it once)."""
+def library(checkpoint: Path | None, wait: bool = True) -> ctypes.CDLL | str:
+    """The library, or the reason why there is none (a notice gives it once).
+
+    Without `wait` none is compiled; a later call may do that.
+    """
     key = machine_key()
     if key not in _libraries:
+        if not wait and not usable(library_path(checkpoint, key)):
+            return "nothing is compiled yet"
         try:
             _libraries[key] = load(checkpoint, key)
         except (OSError, RuntimeError, ImportError) as error:
@@ -44,7 +55,7 @@ def library(checkpoint: Path | None) -> ctypes.CDLL | str:
 
 def load(checkpoint: Path | None, key: str) -> ctypes.CDLL:
     """Open the library that belongs to the key, compiled now if there is none."""
-    path = library_folder(checkpoint) / f"decode-{key}.so"
+    path = library_path(checkpoint, key)
     if not usable(path):
         notice("compiling the decode step for this processor, once (some 10 s) …")
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -52,19 +63,23 @@ def load(checkpoint: Path | None, key: str) -> ctypes.CDLL:
             if not usable(path):  # another process may have made it meanwhile
                 compile_to(path)
     opened = ctypes.CDLL(str(path))
-    opened.decode_step.restype = ctypes.c_double
+    opened.run_positions.restype = ctypes.c_double
     return opened
 
 
 def machine_key() -> str:
     """Names what a compiled step depends on: change any, and another one is wanted."""
-    digest = hashlib.sha256()
-    for source in SOURCES:
-        digest.update(source.read_bytes())
-    digest.update(" ".join([*FLAGS, torch.__version__, processor()]).encode())
-    return digest.hexdigest()[:16]
+    parts = [*FLAGS, torch.__version__, processor(), *texts(SOURCES)]
+    return hashlib.sha256(" ".join(parts).encode()).hexdigest()[:16]
 
 
+@cache
+def texts(files: tuple[Path, ...]) -> list[str]:
+    """Contents of files, read once a process: every reply asks for the key."""
+    return [file.read_text(encoding="utf-8") for file in files]
+
+
+@cache
 def processor() -> str:
     """The model and the instruction sets of the first core."""
     try:
@@ -86,6 +101,11 @@ def library_folder(checkpoint: Path | None) -> Path:
     if checkpoint is not None and os.access(checkpoint, os.W_OK):
         return checkpoint / "compiled"
     return user_cache()
+
+
+def library_path(checkpoint: Path | None, key: str) -> Path:
+    """The file of this key, whether there is one or not."""
+    return library_folder(checkpoint) / f"decode-{key}.so"
 
 
 def usable(path: Path) -> bool:

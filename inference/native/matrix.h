@@ -1,11 +1,12 @@
-// Number formats of weights, and a matrix times a few vectors: what decode.cpp is made of.
+// Number formats of weights, and a matrix times some vectors: what decode.cpp is made of.
 //
 // Lanes are rows. A weight matrix is stored in panels of 16 rows, column after column, so that one
-// vector holds the weights of 16 outputs for one input. Sixteen sums grow side by side and no
-// vector is ever added up across.
+// vector holds the weights of 16 outputs for one input (for two or four where numbers are small).
+// Sixteen sums grow side by side and no vector is ever added up across.
 //
 // Weights are fp32, bf16, or int8 with a scale a row; sums are fp32 (int32 for int8). Each sum has
-// the same order whatever the batch, so a row gets the same numbers alone and in company.
+// the same order whatever the batch, so a row gets the same numbers alone and in company. tiles.h
+// multiplies the same panels where the processor has tiles.
 
 #pragma once
 
@@ -20,10 +21,13 @@
 
 constexpr int64_t LANES = 16;   // rows of a panel
 constexpr int64_t CHAINS = 4;   // independent sums: one addition need not wait for the last
-constexpr int64_t GROUP = 4;    // batch rows that share one pass over a panel
+constexpr int64_t GROUP = 4;    // inputs that share one pass over a panel
+constexpr int64_t TILE = 16;    // rows of a tile, see tiles.h
+constexpr int64_t LINE = 64;    // bytes of a vector, and of a tile's row
 
 typedef float Floats __attribute__((vector_size(64)));
 typedef int32_t Ints __attribute__((vector_size(64)));
+typedef uint32_t Bits __attribute__((vector_size(64)));
 
 // ---- numbers
 
@@ -56,8 +60,6 @@ inline float exponential(float x) {
     return e * bits_as<float>((int32_t(n) + 127) << 23);
 }
 
-// ---- weight formats: how an input is prepared, and how a vector of weights is multiplied with it
-
 template <typename T>
 inline T load(const void* from) {
     T to;
@@ -88,17 +90,35 @@ inline float total(Floats x) {
 #endif
 }
 
+inline float largest(const float* x, int64_t n) {
+    float most = x[0];
+#pragma omp simd reduction(max : most)
+    for (int64_t i = 0; i < n; i++) most = std::max(most, x[i]);
+    return most;
+}
+
+// ---- weight formats: how an input is prepared, how a vector of weights is multiplied with it, and
+// how the sums become numbers. `pair` columns stand side by side in a vector of weights. An input
+// may be kept in several `planes`, each multiplied on its own.
+
+struct Matrix {
+    const void* numbers;      // (rows / 16, columns / pair, 16, pair)
+    const float* scales;      // (rows,), int8 only
+    const int32_t* row_sums;  // (rows,) of the numbers, int8 only
+    int64_t rows, columns;    // padded with zeros to multiples of 16 and 64
+};
+
 struct Float32Weights {
     using Number = float;
     using Input = float;
     using Sums = Floats;
-    static constexpr int64_t pair = 1;
-    static float prepare(const float* x, int64_t n, Input* out) {
+    static constexpr int64_t pair = 1, planes = 1;
+    static float prepare(const float* x, int64_t n, Input* out, int64_t) {
         std::memcpy(out, x, n * sizeof(float));
         return 1.0f;
     }
     static Sums add(Sums sums, const Number* w, const Input* x) { return sums + load<Floats>(w) * *x; }
-    static Floats wide(Sums sums) { return sums; }
+    static Floats wide(const Sums* sums, int64_t, const Matrix&, int64_t) { return *sums; }
 };
 
 // Two columns side by side: vdpbf16ps multiplies both and adds them to one fp32 sum.
@@ -106,8 +126,8 @@ struct Bfloat16Weights {
     using Number = Bf16;
     using Input = Bf16;
     using Sums = Floats;
-    static constexpr int64_t pair = 2;
-    static float prepare(const float* x, int64_t n, Input* out) {
+    static constexpr int64_t pair = 2, planes = 1;
+    static float prepare(const float* x, int64_t n, Input* out, int64_t) {
         for (int64_t i = 0; i < n; i++) out[i] = Bf16(x[i]);
         return 1.0f;
     }
@@ -121,78 +141,96 @@ struct Bfloat16Weights {
         return sums + first * float(x[0]) + second * float(x[1]);
 #endif
     }
-    static Floats wide(Sums sums) { return sums; }
+    static Floats wide(const Sums* sums, int64_t, const Matrix&, int64_t) { return *sums; }
 };
 
-// Only the weights are 8 bits wide. Inputs get as many as the int32 sum has room for, 13 to 16:
-// finer than bf16's 8, and whole numbers can be multiplied in pairs (vpdpwssd), exactly.
+// Only the weights are 8 bits wide. Inputs are whole numbers of as many bits as the int32 sum has
+// room for, 13 to 16: finer than bf16's 8. Processors multiply bytes, those of the input unsigned:
+// 2^15 is added, which leaves x = 256 * high + low - 2^15, and high and low are two planes. Nothing
+// is rounded here: sums may run over 2^32 meanwhile, what comes out is exact.
 struct Int8Weights {
     using Number = int8_t;
-    using Input = int16_t;
+    using Input = uint8_t;
     using Sums = Ints;
-    static constexpr int64_t pair = 2;
-    static float prepare(const float* x, int64_t n, Input* out) {
-        float largest = 0.0f;
-#pragma omp simd reduction(max : largest)
-        for (int64_t i = 0; i < n; i++) largest = std::max(largest, std::fabs(x[i]));
+    static constexpr int64_t pair = 4, planes = 2;
+    static float prepare(const float* x, int64_t n, Input* out, int64_t stride) {
+        float most = 0.0f;
+#pragma omp simd reduction(max : most)
+        for (int64_t i = 0; i < n; i++) most = std::max(most, std::fabs(x[i]));
         float steps = std::min(32767.0f, float(INT32_MAX / 128 / n));
-        float scale = largest > 0.0f ? largest / steps : 1.0f, inverse = 1.0f / scale;
+        float scale = most > 0.0f ? most / steps : 1.0f, inverse = 1.0f / scale;
+        Input *high = out, *low = out + stride;
+#pragma omp simd
         for (int64_t i = 0; i < n; i++) {
-            float scaled = x[i] * inverse;
-            out[i] = int16_t(scaled + (scaled < 0.0f ? -0.5f : 0.5f));
+            uint32_t shifted = uint32_t(int32_t(x[i] * inverse + 32768.5f));  // above 0: truncating rounds
+            high[i] = Input(shifted >> 8);
+            low[i] = Input(shifted);
         }
         return scale;
     }
     static Sums add(Sums sums, const Number* w, const Input* x) {
 #ifdef __AVX512VNNI__
-        __m512i weights = _mm512_cvtepi8_epi16(load<__m256i>(w));
-        return Ints(_mm512_dpwssd_epi32(__m512i(sums), weights, _mm512_set1_epi32(load<int32_t>(x))));
+        __m512i four = _mm512_set1_epi32(load<int32_t>(x));
+        return Ints(_mm512_dpbusd_epi32(__m512i(sums), four, load<__m512i>(w)));
 #else
         for (int64_t lane = 0; lane < LANES; lane++)
-            sums[lane] += int32_t(w[2 * lane]) * x[0] + int32_t(w[2 * lane + 1]) * x[1];
+            for (int64_t i = 0; i < pair; i++) sums[lane] += int32_t(w[pair * lane + i]) * x[i];
         return sums;
 #endif
     }
-    static Floats wide(Sums sums) { return __builtin_convertvector(sums, Floats); }
+    static Floats wide(const Sums* sums, int64_t apart, const Matrix& matrix, int64_t panel) {
+        Bits shift = load<Bits>(matrix.row_sums + panel * LANES) << 15;
+        Ints exact = Ints((Bits(sums[0]) << 8) + Bits(sums[apart]) - shift);
+        return __builtin_convertvector(exact, Floats) * load<Floats>(matrix.scales + panel * LANES);
+    }
 };
 
 // ---- matrix times vectors
 
-struct Matrix {
-    const void* numbers;  // (rows / 16, columns / pair, 16, pair)
-    const float* scales;  // (rows,), int8 only
-    int64_t rows, columns;  // padded with zeros to multiples of 16 and 8
-};
-
-inline int64_t padded(int64_t n) { return (n + LANES - 1) / LANES * LANES; }
+inline int64_t padded(int64_t n, int64_t to = LANES) { return (n + to - 1) / to * to; }
 
 // Vectors as a weight format wants them, zero beyond their end. Every thread has its own.
 template <typename W>
 struct Inputs {
-    int64_t batch, stride;
-    std::vector<typename W::Input> numbers;  // (batch, stride)
-    std::vector<float> scales;               // (batch,)
+    int64_t most, count, stride;  // count: those filled in
+    std::vector<typename W::Input> numbers;  // (vectors, to whole pairs of tiles; planes; stride)
+    std::vector<float> scales;               // (count,)
     std::vector<float> row;                  // (stride,)
 
-    Inputs(int64_t batch, int64_t widest)
-        : batch(batch), stride(padded(widest)), numbers(batch * stride), scales(batch), row(stride) {}
+    Inputs(int64_t most, int64_t widest)
+        : most(most), count(0), stride(padded(widest, LINE)),
+          numbers(padded(most, most < TILE ? 1 : 2 * TILE) * W::planes * stride),
+          scales(most), row(stride) {}
 
-    // Fill from fp32: `make(b, row)` writes the n numbers of batch row b.
+    const typename W::Input* at(int64_t i) const { return &numbers[i * W::planes * stride]; }
+
+    // Fill from fp32: `make(i, row)` writes the n numbers of vector i, of so many.
     template <typename Make>
-    void fill(int64_t n, Make make) {
-        for (int64_t b = 0; b < batch; b++) {
-            auto* place = &numbers[b * stride];
-            make(b, row.data());
-            scales[b] = W::prepare(row.data(), n, place);
-            std::fill(place + n, place + padded(n), typename W::Input(0.0f));
+    void fill(int64_t vectors, int64_t n, Make make) {
+        count = vectors;
+        for (int64_t i = 0; i < count; i++) {
+            auto* place = &numbers[i * W::planes * stride];
+            make(i, row.data());
+            scales[i] = W::prepare(row.data(), n, place, stride);
+            for (int64_t plane = 0; plane < W::planes; plane++, place += stride)
+                std::fill(place + n, place + padded(n, LINE), typename W::Input(0.0f));
         }
     }
 };
 
-// One panel for G rows of the batch: out[g] (16,) = panel (16, columns) @ x[g] (columns,)
+// out = sums as numbers, or added to what is there
+template <typename W>
+inline void finish(const typename W::Sums* sums, int64_t apart, const Matrix& matrix, int64_t panel,
+                   float scale, bool add, float* out) {
+    Floats result = W::wide(sums, apart, matrix, panel) * scale;
+    if (add) result += load<Floats>(out);
+    std::memcpy(out, &result, sizeof result);
+}
+
+// One panel for G inputs: sums[g] (16,) = panel (16, columns) @ x[g] (columns,)
 template <typename W, int G>
 inline void multiply_panel(const typename W::Number* w, int64_t columns,
-                           const typename W::Input* x, int64_t stride, Floats* out) {
+                           const typename W::Input* x, int64_t stride, typename W::Sums* out) {
     typename W::Sums sums[CHAINS][G] = {};
     for (int64_t c = 0; c < columns; c += CHAINS * W::pair)
 #pragma GCC unroll 4
@@ -203,36 +241,35 @@ inline void multiply_panel(const typename W::Number* w, int64_t columns,
                 sums[chain][g] = W::add(sums[chain][g], w + column * LANES, x + g * stride + column);
             }
     for (int g = 0; g < G; g++)
-        out[g] = W::wide((sums[0][g] + sums[1][g]) + (sums[2][g] + sums[3][g]));
+        out[g] = (sums[0][g] + sums[1][g]) + (sums[2][g] + sums[3][g]);
 }
 
 template <typename W>
 void multiply_group(const typename W::Number* w, int64_t columns, const typename W::Input* x,
-                    int64_t stride, int64_t count, Floats* out) {
+                    int64_t stride, int64_t count, typename W::Sums* out) {
     if (count == 1) multiply_panel<W, 1>(w, columns, x, stride, out);
     if (count == 2) multiply_panel<W, 2>(w, columns, x, stride, out);
     if (count == 3) multiply_panel<W, 3>(w, columns, x, stride, out);
     if (count >= 4) multiply_panel<W, 4>(w, columns, x, stride, out);
 }
 
-// out (batch, rows) = inputs (batch, columns) @ matrix.T, or added to what is there. Called by all
-// threads, which share the panels; they do not wait for each other at the end.
+struct Panels {  // those of a matrix that a thread works on
+    int64_t first, end;
+};
+
+// out (count, rows) = inputs (count, columns) @ matrix.T, or added to what is there
 template <typename W>
-void multiply(const Matrix& matrix, const Inputs<W>& inputs, float* out, bool add = false) {
+void multiply_vectors(const Matrix& matrix, Panels panels, const Inputs<W>& inputs, float* out, bool add) {
     const auto* numbers = static_cast<const typename W::Number*>(matrix.numbers);
-#pragma omp for schedule(static) nowait
-    for (int64_t panel = 0; panel < matrix.rows / LANES; panel++)
-        for (int64_t b = 0; b < inputs.batch; b += GROUP) {
-            Floats sums[GROUP];
-            int64_t count = std::min(GROUP, inputs.batch - b);
+    constexpr int64_t together = GROUP / W::planes;
+    for (int64_t panel = panels.first; panel < panels.end; panel++)
+        for (int64_t i = 0; i < inputs.count; i += together) {
+            typename W::Sums sums[GROUP];
+            int64_t count = std::min(together, inputs.count - i);
             multiply_group<W>(numbers + panel * LANES * matrix.columns, matrix.columns,
-                              &inputs.numbers[b * inputs.stride], inputs.stride, count, sums);
-            for (int64_t g = 0; g < count; g++) {
-                Floats result = sums[g] * inputs.scales[b + g];
-                if (matrix.scales) result *= load<Floats>(matrix.scales + panel * LANES);
-                float* place = out + (b + g) * matrix.rows + panel * LANES;
-                if (add) result += load<Floats>(place);
-                std::memcpy(place, &result, sizeof result);
-            }
+                              inputs.at(i), inputs.stride, count * W::planes, sums);
+            for (int64_t g = 0; g < count; g++)
+                finish<W>(sums + g * W::planes, 1, matrix, panel, inputs.scales[i + g], add,
+                          out + (i + g) * matrix.rows + panel * LANES);
         }
 }

@@ -1,11 +1,12 @@
-"""NativeStep: decoding one token for each row with one call into compiled code.
+"""NativeStep: running new positions of each row with one call into compiled code.
 
 Packs the Thinker's weights as decode.cpp reads them and hands it the KV cache's own memory. What it
 cannot serve (a GPU, quantised caches, more than eight rows) is left to PyTorch.
 """
 
 import ctypes
-from ctypes import POINTER, c_float, c_int32, c_int64, c_void_p
+from ctypes import POINTER, byref, c_bool, c_float, c_int32, c_int64, c_void_p
+from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -21,14 +22,16 @@ from models.quantization import quantise_rows
 from models.thinker import Thinker
 
 MAX_BATCH = 8
-LANES, COLUMNS = 16, 8  # what rows and columns of a matrix are padded to
+LANES = 16  # rows of a panel
+ROWS, COLUMNS = 32, 64  # what rows and columns of a matrix are padded to: tiles take so many
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
+PAIRS = {torch.float32: 1, torch.bfloat16: 2, torch.int8: 4}  # columns side by side
 DENSE = (torch.float32, torch.bfloat16)
 
 
 class Matrix(ctypes.Structure):
     _fields_ = [
-        *(("numbers", c_void_p), ("scales", c_void_p)),
+        *(("numbers", c_void_p), ("scales", c_void_p), ("row_sums", c_void_p)),
         *(("rows", c_int64), ("columns", c_int64)),
     ]
 
@@ -36,14 +39,16 @@ class Matrix(ctypes.Structure):
 class Layer(ctypes.Structure):
     _fields_ = [
         *((name, c_void_p) for name in ("attention_norm", "mlp_norm", "q_norm", "k_norm")),
-        *((name, Matrix) for name in ("q", "k", "v", "o", "gate", "up", "down")),
+        *((name, Matrix) for name in ("qkv", "o", "gate_up", "down")),
     ]
 
 
 class Model(ctypes.Structure):
     _fields_ = [
-        *((name, c_int64) for name in ("hidden", "layer_count", "heads", "kv_heads", "head_dim")),
-        *(("eps", c_float), ("kind", c_int32), ("frequencies", c_void_p), ("norm", c_void_p)),
+        *((name, c_int64) for name in ("hidden", "layer_count", "heads", "kv_heads")),
+        *((name, c_int64) for name in ("head_dim", "inner", "vocabulary")),
+        *(("eps", c_float), ("kind", c_int32), ("bf16_embeddings", c_int32)),
+        *((name, c_void_p) for name in ("embeddings", "frequencies", "norm")),
         *(("layers", POINTER(Layer)), ("head", Matrix)),
     ]
 
@@ -55,19 +60,39 @@ class Cache(ctypes.Structure):
     ]
 
 
+class New(ctypes.Structure):
+    _fields_ = [
+        *(("T", c_int64), ("ids", POINTER(c_int64)), ("embedded", c_void_p)),
+        *(("mask", c_void_p), ("every", c_bool)),
+    ]
+
+
+class Outputs(ctypes.Structure):
+    _fields_ = [("logits", c_void_p), ("likeliest", POINTER(c_int64))]
+
+
+class Scores(NamedTuple):
+    """What follows new positions: of the last of each row, or of all."""
+
+    logits: Tensor  # fp32 (B, V) or (B, T, V); the next call for as many overwrites them
+    likeliest: list[int]  # (B,) or (B * T,)
+    seconds: float  # that these took of the whole
+
+
 class PackedThinker:
     """A Thinker's weights as decode.cpp reads them, in `thinker`'s dtype or int8."""
 
     def __init__(self, thinker: Thinker) -> None:
         self.state = weights_state(thinker)
-        self.vocab_size = thinker.config.vocab_size
-        self.dtype = torch.int8 if thinker.int8 else thinker.model.embed_tokens.weight.dtype
-        self.kept: list[Tensor] = []  # compiled code sees addresses: this keeps them valid
+        embeddings = thinker.model.embed_tokens.weight
+        self.dtype = torch.int8 if thinker.int8 else embeddings.dtype
+        self.kept = [embeddings.detach()]  # compiled code sees addresses: this keeps them valid
         c = thinker.config
         self.layers = (Layer * c.num_hidden_layers)(*map(self._layer, thinker.model.layers))
         self.model = Model(
             *(c.hidden_size, c.num_hidden_layers, c.num_attention_heads, c.num_key_value_heads),
-            *(c.head_dim, c.rms_norm_eps, KINDS[self.dtype]),
+            *(c.head_dim, c.intermediate_size, c.vocab_size, c.rms_norm_eps, KINDS[self.dtype]),
+            *(embeddings.dtype == torch.bfloat16, embeddings.data_ptr()),
             self._vector(rope_frequencies(c.head_dim, c.rope_theta)),
             self._vector(thinker.model.norm.weight),
             self.layers,
@@ -77,29 +102,47 @@ class PackedThinker:
     def _layer(self, block) -> Layer:
         attention, mlp = block.self_attn, block.mlp
         norms = (block.input_layernorm, block.post_attention_layernorm)
-        parts = (attention.q_proj, attention.k_proj, attention.v_proj, attention.o_proj)
+        inputs = (attention.q_proj, attention.k_proj, attention.v_proj)
         return Layer(
             *(self._vector(norm.weight) for norm in (*norms, attention.q_norm, attention.k_norm)),
-            *map(self._matrix, [p.weight for p in (*parts, mlp.gate_proj, mlp.up_proj, mlp.down_proj)]),
+            self._matrix(*(part.weight for part in inputs)),
+            self._matrix(attention.o_proj.weight),
+            self._matrix(mlp.gate_proj.weight, mlp.up_proj.weight),
+            self._matrix(mlp.down_proj.weight),
         )
 
     def _vector(self, values: Tensor) -> int:
         self.kept.append(values.detach().float().contiguous())
         return self.kept[-1].data_ptr()
 
-    def _matrix(self, weight: Tensor) -> Matrix:
-        """Panels of 16 rows, column after column (pairs of columns where numbers are small)."""
-        weight = weight.detach()
-        weight = F.pad(weight, (0, -weight.shape[1] % COLUMNS, 0, -weight.shape[0] % LANES))
+    def _matrix(self, *weights: Tensor) -> Matrix:
+        """Matrices one below another, in panels of 16 rows, column after column."""
+        weight = torch.cat([weight.detach() for weight in weights])  # (rows, columns)
+        weight = F.pad(weight, (0, -weight.shape[1] % COLUMNS, 0, -weight.shape[0] % ROWS))
         rows, columns = weight.shape
-        scales = None
+        scales = sums = None
         if self.dtype == torch.int8:
             weight, row_scales = quantise_rows(weight)  # (rows, columns), (rows, 1)
             scales = self._vector(row_scales)
-        pair = 1 if self.dtype == torch.float32 else 2
+            self.kept.append(weight.sum(1, dtype=torch.int32))  # (rows,)
+            sums = self.kept[-1].data_ptr()
+        pair = PAIRS[self.dtype]
         panels = weight.view(rows // LANES, LANES, columns // pair, pair).transpose(1, 2)
         self.kept.append(panels.contiguous())  # (rows / 16, columns / pair, 16, pair)
-        return Matrix(self.kept[-1].data_ptr(), scales, rows, columns)
+        return Matrix(self.kept[-1].data_ptr(), scales, sums, rows, columns)
+
+
+class Room:
+    """What compiled code is told of T new positions, and where it answers; kept between calls."""
+
+    def __init__(self, batch: int, T: int, every: bool, width: int, vocabulary: int) -> None:
+        scored = T if every else 1
+        self.ids = (c_int64 * (batch * T))()
+        self.likeliest = (c_int64 * (batch * scored))()
+        full = torch.empty(batch, *[scored] * every, width)
+        self.logits = full[..., :vocabulary]
+        self.new, self.outputs = New(T=T, every=every), Outputs(full.data_ptr(), self.likeliest)
+        self.addresses = byref(self.new), byref(self.outputs)
 
 
 class NativeStep:
@@ -109,56 +152,79 @@ class NativeStep:
         self.function, self.packed, self.cache = function, packed, cache
         count = len(cache.layers)
         keys, values = zip(*((x.keys.numbers, x.values.numbers) for x in cache.layers))
+        self.batch = keys[0].shape[0]
         self.described = Cache(
             (c_void_p * count)(*(x.data_ptr() for x in keys)),
             (c_void_p * count)(*(x.data_ptr() for x in values)),
-            *(keys[0].shape[0], cache.max_len, keys[0].dtype == torch.bfloat16),
+            *(self.batch, cache.max_len, keys[0].dtype == torch.bfloat16),
         )
+        self.addresses = byref(packed.model), byref(self.described)
+        self.rooms: dict[tuple[int, bool], Room] = {}
 
-    def __call__(self, embedded: Tensor, mask: Tensor | None) -> tuple[Tensor, float]:
-        """Run a token of each row into the cache.
+    def __call__(
+        self, new: list[int] | Tensor, mask: Tensor | None = None, every: bool = False
+    ) -> Scores:
+        """Run new positions of each row into the cache.
 
         Args:
-            embedded: (B, hidden).
-            mask: bool (B, S + 1), True for real tokens; None: all are.
-
-        Returns:
-            logits (B, V) in fp32, and the seconds that these took of the whole.
+            new: ids, row after row, T of each; or embeddings (B, T, hidden).
+            mask: bool (B, S + T), True for real tokens, padding on the left; None: all are.
+            every: whether all positions are scored. Then, and for a few, each gets the numbers
+                that it would get alone.
         """
-        self.cache.require(1)
-        embedded = embedded.float().contiguous()
-        mask = None if mask is None else mask.contiguous()
-        logits = embedded.new_empty(embedded.shape[0], self.packed.model.head.rows)
+        T = new.shape[1] if isinstance(new, Tensor) else len(new) // self.batch
+        self.cache.require(T)
+        room = self.rooms.get((T, every))
+        if room is None:
+            model = self.packed.model
+            room = Room(self.batch, T, every, model.head.rows, model.vocabulary)
+            self.rooms[T, every] = room
+        if isinstance(new, Tensor):
+            embedded = new.float().contiguous()
+            room.new.ids, room.new.embedded = None, embedded.data_ptr()
+        else:
+            room.ids[:] = new
+            room.new.ids = room.ids
+        if mask is not None:
+            mask = mask.contiguous()
+        room.new.mask = None if mask is None else mask.data_ptr()
         seconds = self.function(
-            ctypes.byref(self.packed.model),
-            ctypes.byref(self.described),
-            c_int64(self.cache.length),
-            c_void_p(None if mask is None else mask.data_ptr()),
-            c_void_p(embedded.data_ptr()),
-            c_void_p(logits.data_ptr()),
-            c_int32(torch.get_num_threads()),
+            *self.addresses, self.cache.length, *room.addresses, torch.get_num_threads()
         )
-        self.cache.advance(1)
-        return logits[:, : self.packed.vocab_size], seconds
+        self.cache.advance(T)
+        return Scores(room.logits, room.likeliest[:], seconds)
 
 
 _packed: WeakKeyDictionary[Thinker, PackedThinker] = WeakKeyDictionary()
 
 
-def native_step(thinker: Thinker, cache: KVCache, config: GenerateConfig) -> NativeStep | None:
-    """The compiled step for this model and cache, or None: PyTorch then.
+SIGNATURE = (  # of run_positions, see decode.cpp
+    *(POINTER(Model), POINTER(Cache), c_int64),
+    *(POINTER(New), POINTER(Outputs), c_int32),
+)
+
+
+def native_step(
+    thinker: Thinker, cache: KVCache, config: GenerateConfig, wait: bool = True
+) -> NativeStep | None:
+    """The compiled pass for this model and cache, or None: PyTorch then.
+
+    Args:
+        wait: for the compiler, if need be; else None where nothing is compiled yet.
 
     Raises:
         UserError: the config insists on it, and it cannot be had.
     """
-    found = unsuited(thinker, cache) or library(thinker.folder)
+    wait = wait or config.native == "on"
+    found = unsuited(thinker, cache) or library(thinker.folder, wait)
     if isinstance(found, str):
         if config.native == "on":
             raise UserError(f"native is on, but {found}")
         return None
     if thinker not in _packed or _packed[thinker].state != weights_state(thinker):
         _packed[thinker] = PackedThinker(thinker)
-    return NativeStep(found.decode_step, _packed[thinker], cache)
+    found.run_positions.argtypes = SIGNATURE
+    return NativeStep(found.run_positions, _packed[thinker], cache)
 
 
 def unsuited(thinker: Thinker, cache: KVCache) -> str | None:

@@ -49,7 +49,7 @@ def next_logits(omni, native: str, rows: int, steps: int = 6) -> torch.Tensor:
     for t in range(20, 20 + steps):
         x, real = thinker.embed(ids[:, t : t + 1]), mask[:, : t + 1]  # (B, 1, D)
         if step is not None:
-            seen.append(step(x[:, 0], real)[0])
+            seen.append(step(x, real).logits.clone())
         else:
             seen.append(thinker.logits(thinker.hidden(x, real, cache)[:, -1]).float())
     return torch.stack(seen)
@@ -135,7 +135,7 @@ def test_a_full_cache_is_refused(compiled, omni):
     prefill(omni.model, [Prompt([5, 6, 7, 8])], cache)
     step = native_step(thinker, cache, omni.config())
     with pytest.raises(UserError, match="KV cache is full"):
-        step(torch.zeros(1, thinker.config.hidden_size), None)
+        step([5])
 
 
 @pytest.mark.parametrize(
@@ -222,3 +222,74 @@ def test_from_the_command_line(compiled, nano_text_dir, capsys, dtype):
     assert infer_chat.main([*flags, "--ckpt_dir", str(nano_text_dir)]) == 0
     assert infer_chat.main([*flags[:-3], "maybe", "--ckpt_dir", str(nano_text_dir)]) == 2
     assert "native must be auto, on or off" in capsys.readouterr().err
+
+
+def read_and_go_on(run: Omni, native: str, prompt: Prompt, pad: int, chunk: int | None):
+    """Logits after a padded prompt, its part of the cache, and logits of PyTorch's next step."""
+    thinker, row = thinker_of(run.model), Prompt([3] * pad, []) + prompt
+    mask = torch.arange(len(row) + 1)[None] >= pad  # (1, S + 1)
+    cache = thinker.new_cache(1, len(row) + 1)
+    step = native_step(thinker, cache, run.config()) if native == "on" else None
+    logits = prefill(run.model, [row], cache, mask[:, :-1], chunk, step).float()
+    kept = [x.read(pad, cache.length).float() for layer in cache.layers for x in layer]
+    return logits, torch.stack(kept), thinker(torch.tensor([[7]]), None, mask, cache).float()
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("dtype, error", [("fp32", 1e-4), ("bf16", 0.2), ("int8", 5e-3)])
+@pytest.mark.parametrize("pad, chunk", [(0, None), (21, None), (0, 40), (21, 40)])
+def test_prompts_are_read_as_pytorch_reads_them(compiled, nano_omni_dir, dtype, error, pad, chunk):
+    """Text, picture, sound, and a text of more than one piece; PyTorch goes on in the same cache."""
+    short = Omni.from_pretrained(nano_omni_dir, dtype=dtype)
+    exact = Omni.from_pretrained(nano_omni_dir, dtype="int8" if dtype == "int8" else "fp32")
+    for prompt in (*prompts(short), Prompt([9 + i % 300 for i in range(150)])):
+        expected = read_and_go_on(exact, "off", prompt, pad, chunk)
+        for theirs, ours in zip(expected, read_and_go_on(short, "on", prompt, pad, chunk)):
+            assert far(ours, theirs) < error
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
+def test_a_row_is_read_in_company_as_alone_whatever_the_threads(compiled, nano_omni_dir, dtype):
+    omni = Omni.from_pretrained(nano_omni_dir, dtype=dtype)
+    thinker, generator = thinker_of(omni.model), torch.Generator().manual_seed(0)
+    ids = torch.randint(10, 400, (3, 70), generator=generator)
+    pads = torch.tensor([0, 5, 33])
+    mask = torch.arange(70)[None] >= pads[:, None]  # (3, 70)
+
+    def read(rows: torch.Tensor, seen: torch.Tensor | None) -> torch.Tensor:
+        step = native_step(thinker, thinker.new_cache(len(rows), 70), omni.config())
+        return step(thinker.embed(rows), seen).logits
+
+    threads, together = torch.get_num_threads(), read(ids, mask)
+    for row, pad in enumerate(pads.tolist()):
+        assert torch.equal(read(ids[row : row + 1, pad:], None)[0], together[row])
+    try:
+        torch.set_num_threads(2)
+        assert torch.equal(read(ids, mask), together)
+    finally:
+        torch.set_num_threads(threads)
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("dtype", ["fp32", "bf16", "int8"])
+def test_guesses_are_scored_as_single_steps_are(compiled, nano_omni_dir, dtype):
+    omni = Omni.from_pretrained(nano_omni_dir, dtype=dtype)
+    thinker, ids = thinker_of(omni.model), [7, 19, 300, 7, 45, 8, 9, 101, 11]
+    step = native_step(thinker, thinker.new_cache(1, 40), omni.config())
+    step(list(range(20, 50)))
+    single = []
+    for token in ids:
+        scores = step([token])
+        assert scores.likeliest == scores.logits.argmax(-1).tolist()
+        single.append(scores.logits[0].clone())
+    step.cache.truncate(30)
+    together = step(ids, every=True)
+    assert torch.equal(together.logits[0], torch.stack(single))
+    assert together.likeliest == together.logits[0].argmax(-1).tolist()
+
+
+def test_the_first_token_waits_for_no_compiler(bare, omni, monkeypatch):
+    cache = thinker_of(omni.model).new_cache(1, 8)
+    monkeypatch.setattr(libraries, "load", lambda *_: pytest.fail("compiled too early"))
+    assert native_step(thinker_of(omni.model), cache, omni.config(), wait=False) is None

@@ -4,7 +4,7 @@ import warnings
 
 import pytest
 
-from inference import Notice, generate
+from inference import Notice, generate, generation
 from inference.prompt import Prompt
 from models.errors import UserError
 from tests.inference.conftest import tone
@@ -72,15 +72,15 @@ def test_a_stopped_answer_is_remembered_as_far_as_it_was_read(omni):
 def test_an_interrupted_step_leaves_the_session_usable(omni, monkeypatch):
     session = omni.session(max_new_tokens=6)
     session.ask("one")
-    embed, calls = type(omni.model.thinker).embed, []
+    run_step, calls = generation.run_step, []
 
-    def interrupted(self, *arguments, **options):
+    def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return embed(self, *arguments, **options)
+        return run_step(*arguments)
 
-    monkeypatch.setattr(type(omni.model.thinker), "embed", interrupted)
+    monkeypatch.setattr(generation, "run_step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         session.ask("two")
     monkeypatch.undo()
