@@ -25,7 +25,7 @@ class GenerateConfig:
     stop_strings: tuple[str, ...] = ()  # the answer ends before any of them
     max_seq_len: int | None = None  # tokens of prompt and reply; None = the model's context
     prefill_chunk: int | None = None  # tokens of a prompt run at once; None = all of them
-    cache_kind: str | None = None  # see models.cachekind, or auto; None = the dtype of the weights
+    cache_kind: str | None = None  # see models.cachekind, or auto; None = as the weights; bf16 for int8
     cache_budget_mb: float | None = None  # auto: the most a full context's cache may take (10^6 bytes)
     cache_plan_path: str | None = None  # a JSON file that keeps what auto measured
     cache_probe_days: float = 30.0  # after so many days it is measured again

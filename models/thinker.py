@@ -203,8 +203,10 @@ class Thinker(Pretrained):
         """An empty cache of `max_len` positions (default: the context length).
 
         Args:
-            kind: how it stores numbers, see models.cachekind (default: as the weights do).
+            kind: how it stores numbers, see models.cachekind (default: as the weights do; bf16
+                beside int8 weights, whose numbers PyTorch holds in fp32).
         """
+        kind = kind or ("bf16" if self.int8 else None)
         c, weight = self.config, self.model.embed_tokens.weight
         length = max_len or c.max_position_embeddings
         sizes = (c.num_hidden_layers, batch, c.num_key_value_heads, length)

@@ -228,7 +228,7 @@ def read_and_go_on(run: Omni, native: str, prompt: Prompt, pad: int, chunk: int 
     """Logits after a padded prompt, its part of the cache, and logits of PyTorch's next step."""
     thinker, row = thinker_of(run.model), Prompt([3] * pad, []) + prompt
     mask = torch.arange(len(row) + 1)[None] >= pad  # (1, S + 1)
-    cache = thinker.new_cache(1, len(row) + 1)
+    cache = thinker.new_cache(1, len(row) + 1, "fp32" if thinker.int8 else None)  # exact beside int8
     step = native_step(thinker, cache, run.config()) if native == "on" else None
     logits = prefill(run.model, [row], cache, mask[:, :-1], chunk, step).float()
     kept = [x.read(pad, cache.length).float() for layer in cache.layers for x in layer]
