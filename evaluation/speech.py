@@ -49,7 +49,7 @@ from models.griffinlim import griffin_lim, refine
 from models.mel import HOP, SAMPLE_RATE, log_mel
 
 SENTENCES = 200
-TEST_UTTERANCES = 500
+TEST_UTTERANCES = 600
 RANDOM = 500  # sentences of random words
 STRANGERS = 120  # words never seen
 GENERATED, LANGUAGE = 60, 2000  # generated sentences judged, and others for the language model

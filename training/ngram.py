@@ -44,8 +44,10 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, help="safetensors file to write")
     parser.add_argument("--ckpt_dir", type=Path, default=Path("checkpoints/omni_sft_tiny"),
                         help="whose tokenizer")
-    parser.add_argument("--conversations", type=int, default=CONVERSATIONS)
-    parser.add_argument("--scenes", type=int, default=SCENES)
+    parser.add_argument("--conversations", type=int, default=CONVERSATIONS,
+                        help="so many of the training split")
+    parser.add_argument("--scenes", type=int, default=SCENES,
+                        help="questions about so many pictures")
     args = parser.parse_args(argv)
     tokenizer = Tokenizer(args.ckpt_dir / "tokenizer.model")
     chats = tqdm(lessons(args.conversations, args.scenes), desc="counting", unit=" chats")
