@@ -43,10 +43,10 @@ from evaluation.words import (
     word_errors,
 )
 from inference.speech import Speaker
-from inference.synthesis import REFINE
 from models.errors import UserError
-from models.griffinlim import griffin_lim, refine
+from models.griffinlim import griffin_lim
 from models.mel import HOP, SAMPLE_RATE, log_mel
+from models.refine import refine
 
 SENTENCES = 200
 TEST_UTTERANCES = 600
@@ -154,14 +154,14 @@ def say(speaker: Speaker, item: dict) -> Row:
     guessed = griffin_lim(mel, seed=SEED)[0]
     seconds["griffinlim"] = time.perf_counter() - start
     start = time.perf_counter()
-    sounded = refine(speaker.vocoder(mel), mel, REFINE)[0]
+    sounded = refine(speaker.vocoder(mel), mel)[0]
     seconds["vocoder"] = time.perf_counter() - start
     waves = {
         "teacher": wave,
         "griffinlim": guessed,
         "vocoder": sounded,
         "codec_griffinlim": griffin_lim(coded, seed=SEED)[0],
-        "codec_vocoder": refine(speaker.vocoder(coded), coded, REFINE)[0],
+        "codec_vocoder": refine(speaker.vocoder(coded), coded)[0],
     }
     arrays = {name: made.float().numpy() for name, made in waves.items()}
     arrays |= {"talker": talked, "talker_reversed": np.ascontiguousarray(talked[::-1])}

@@ -34,7 +34,7 @@ class GenerateConfig:
     max_mean_kl: float = 0.01  # auto: mean divergence from fp32's distributions, in nats
     decode_plan: str = "none"  # none | fixed | auto, see inference.decodeplan
     decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = its own
-    native: str = "auto"  # compiled decoding on a CPU: auto = where it serves, on = or fail, off
+    native: str = "auto"  # compiled decoding: auto = where it serves, on = or fail, off = PyTorch alone
 
     def __post_init__(self) -> None:
         if self.max_new_tokens < 1:

@@ -14,14 +14,14 @@ from torch import Tensor
 
 from models.codec import MelCodec
 from models.errors import UserError
-from models.griffinlim import ROUND_REACH, griffin_lim, refine
+from models.griffinlim import griffin_lim
 from models.mel import HOP
 from models.overlap import in_pieces
+from models.refine import REACH, refine
 from models.vocoder import Vocoder
 
 VOCODERS = ("neural", "griffinlim")
-REFINE = 6  # Griffin-Lim rounds after the neural vocoder: little time, clearer sound
-CHUNK = 25  # code frames made at a time: 1 s. Fewer than 20 settle no sound at all
+CHUNK = 28  # code frames made at a time: 1.1 s. Fewer than 23 settle no sound at all
 
 
 def check_vocoder(name: str) -> str:
@@ -51,5 +51,5 @@ def waveform(
     if kind == "griffinlim":  # its phases settle all together: it cannot stream
         yield griffin_lim(torch.cat(list(mels), -1), seed=seed)
         return
-    reach = vocoder.reach + REFINE * ROUND_REACH  # mel frames
-    yield from in_pieces(lambda mel: refine(vocoder(mel), mel, REFINE), mels, reach, HOP)
+    reach = vocoder.reach + REACH  # mel frames
+    yield from in_pieces(lambda mel: refine(vocoder(mel), mel), mels, reach, HOP)

@@ -1,8 +1,8 @@
 """Griffin-Lim: log-mel -> waveform without any learning, the baseline a learner understands.
 
 The mel filters are undone by a pseudo-inverse; the phase is guessed and made consistent by going
-back and forth between waveform and spectrum (torchaudio does the loop). `refine` does the same
-from a phase that is already good, such as the neural vocoder's.
+back and forth between waveform and spectrum (torchaudio does the loop). models.refine does the same
+from a phase that is already good, the neural vocoder's.
 """
 
 from __future__ import annotations
@@ -16,8 +16,6 @@ from torch import Tensor
 from models.mel import HOP, N_FFT, WIN, mel_filters, window
 
 MOMENTUM = 0.99  # of fast Griffin-Lim, Perraudin et al. 2013
-CARRY = MOMENTUM / (1 + MOMENTUM)  # share of the last round's spectrum that is subtracted
-ROUND_REACH = WIN // HOP  # mel frames to either side that a sample depends on after each round
 
 
 @lru_cache(maxsize=1)
@@ -54,18 +52,3 @@ def griffin_lim(mel: Tensor, iterations: int = 32, seed: int = 0) -> Tensor:
             rand_init=True,
         )
     return wave.reshape(B, T * HOP)
-
-
-@torch.no_grad()
-def refine(wave: Tensor, mel: Tensor, iterations: int = 4) -> Tensor:
-    """Fast Griffin-Lim from the phase of `wave` (B, T·160): its spectrum, the mel's magnitude."""
-    magnitude = torch.nn.functional.pad(magnitude_from_mel(mel), (0, 1))  # (B, F, T + 1)
-    taper = window(str(wave.device))
-    before: Tensor | float = 0.0
-    for _ in range(iterations):
-        spectrum = torch.stft(wave, N_FFT, HOP, WIN, taper, return_complex=True)
-        ahead = spectrum - CARRY * before  # each round goes on in the direction of the last one
-        before = spectrum
-        ahead = ahead * (magnitude / ahead.abs().clamp(min=1e-7))
-        wave = torch.istft(ahead, N_FFT, HOP, WIN, taper, length=wave.shape[-1])
-    return wave

@@ -13,7 +13,15 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.block import Block, BlockConfig, RMSNorm, causal_mask, init_weights, rope_table
+from models.block import (
+    Block,
+    BlockConfig,
+    RMSNorm,
+    Rope,
+    causal_mask,
+    init_weights,
+    rope_table,
+)
 from models.cache import KVCache
 from models.cachekind import parse_cache_kind
 from models.checkpoint import (
@@ -247,14 +255,23 @@ class Thinker(Pretrained):
             mask = seen if mask is None else mask & seen
             # Left padding must not shift positions: count real tokens only.
             positions = (real.long().cumsum(-1) - 1).clamp_min(0)[:, past:]  # (B, T)
-        c = self.config
-        width = c.geometric_dim if c.decoupled else c.head_dim
-        rope = rope_table(positions, width, c.rope_theta)
-        x = inputs_embeds
-        for i, layer in enumerate(self.model.layers):
-            x = layer(x, rope, mask, cache, i)  # (B, T, hidden)
+        x = self.through_layers(inputs_embeds, self.rope(positions), mask, cache)
         if cache is not None:
             cache.advance(T)
+        return x
+
+    def rope(self, positions: Tensor) -> Rope:
+        """Cosines and sines of positions (T,) or (B, T), see `rope_table`."""
+        c = self.config
+        width = c.geometric_dim if c.decoupled else c.head_dim
+        return rope_table(positions, width, c.rope_theta)
+
+    def through_layers(
+        self, x: Tensor, rope: Rope, mask: Tensor | None, cache: KVCache | None
+    ) -> Tensor:
+        """All blocks and the last norm, see `Block.forward`. (B, T, hidden) -> (B, T, hidden)"""
+        for i, layer in enumerate(self.model.layers):
+            x = layer(x, rope, mask, cache, i)  # (B, T, hidden)
         return self.model.norm(x)
 
     def logits(self, hidden: Tensor) -> Tensor:

@@ -21,6 +21,7 @@ from torch import Tensor, nn
 from models.checkpoint import Pretrained
 from models.codec import MEL_MEAN, MEL_STD, MixBlock
 from models.errors import UserError
+from models.frames import overlap_add
 from models.mel import HOP, N_MELS, SAMPLE_RATE, SILENCE, WIN, hz_to_mel, mel_filters
 from models.overlap import in_pieces
 
@@ -91,12 +92,11 @@ class Vocoder(Pretrained):
         padded = F.pad(x, (0, 0, 1, 1), value=silence)  # (B, T + 2, 128)
         x = torch.cat([padded[:, :-2], x, padded[:, 2:]], -1)  # (B, T, 384)
         x = self.leave_norm(self.blocks(self.enter_norm(self.enter(x))))  # (B, T, D)
-        envelope = self.interpolate @ (mel - self.width).float()  # (B, F, T)
-        correction = self.magnitude(x).float().transpose(1, 2)  # (B, F, T)
-        size = (envelope + correction).clamp(max=MAX_LOG_MAGNITUDE).exp()
-        real, imaginary = self.phase(x).float().transpose(1, 2).chunk(2, 1)  # (B, F, T) each
-        length = (real.square() + imaginary.square() + 1e-9).rsqrt()
-        return torch.complex(size * real * length, size * imaginary * length)
+        envelope = (mel - self.width).float().transpose(1, 2) @ self.interpolate.T  # (B, T, F)
+        size = (envelope + self.magnitude(x).float()).clamp(max=MAX_LOG_MAGNITUDE).exp()
+        real, imaginary = self.phase(x).float().chunk(2, -1)  # (B, T, F) each
+        scale = size * (real.square() + imaginary.square() + 1e-9).rsqrt()
+        return torch.complex(scale * real, scale * imaginary).transpose(1, 2)  # (B, F, T)
 
     def forward(self, mel: Tensor) -> Tensor:
         """mel (B, 128, T) -> waveform (B, T·160)."""
@@ -109,27 +109,3 @@ class Vocoder(Pretrained):
         Each piece of sound comes `reach` frames after its mel.
         """
         return in_pieces(self, chunks, self.reach, HOP)
-
-
-def overlap_add(spectrum: Tensor, window: Tensor) -> Tensor:
-    """Inverse STFT: frame t is centred on sample t·160. (B, F, T) -> (B, T·160)"""
-    T = spectrum.shape[-1]
-    # One more frame, of silence, lets the last 10 ms be reached.
-    spectrum = F.pad(spectrum, (0, 1))  # (B, F, T + 1)
-    size = len(window)
-    frames = torch.fft.irfft(spectrum.transpose(1, 2), n=size) * window  # (B, T + 1, size)
-    wave = fold(frames)
-    envelope = fold(window.square().expand(1, T + 1, size))
-    middle = slice(size // 2, size // 2 + T * HOP)
-    return wave[:, middle] / envelope[:, middle].clamp(min=1e-3)
-
-
-def fold(frames: Tensor) -> Tensor:
-    """Add frames (B, T, size) one hop apart: (B, (T - 1)·160 + size)."""
-    B, T, size = frames.shape
-    parts = -(-size // HOP)
-    frames = F.pad(frames, (0, parts * HOP - size)).view(B, T, parts, HOP)
-    out = frames.new_zeros(B, T + parts - 1, HOP)
-    for i in range(parts):
-        out[:, i : i + T] += frames[:, :, i]
-    return out.reshape(B, -1)[:, : (T - 1) * HOP + size]

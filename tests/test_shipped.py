@@ -13,12 +13,11 @@ from data.scoring import score
 from data.words import edit_distance
 from inference import Omni
 from inference.speech import TEMPERATURE
-from inference.synthesis import REFINE
 from models.codec import MelCodec
 from models.frontend import VOICES
-from models.griffinlim import refine
 from models.mel import log_mel
 from models.phones import IDS
+from models.refine import refine
 from models.talker import Talker, align
 from models.thinker import Thinker
 
@@ -98,7 +97,7 @@ def test_streamed_speech_equals_one_call_of_each_network(omni):
     said = ready.phones[None], ready.starts[None], ready.seconds[None], torch.tensor([0])
     codes, _ = speaker.talker.generate(*said, TEMPERATURE, 1)
     mel = speaker.codec.decode(codes)
-    whole = refine(speaker.vocoder(mel), mel, REFINE)[0].numpy()
+    whole = refine(speaker.vocoder(mel), mel)[0].numpy()
     assert len(chunks) > 1
     assert abs(np.concatenate(chunks) - whole).max() < 1e-2 * abs(whole).max()
 

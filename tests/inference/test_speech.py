@@ -10,11 +10,11 @@ import torch
 from inference import speech
 from inference.loudness import LOUDNESS, PEAK, Loudness
 from inference.speech import Speaker
-from inference.synthesis import REFINE, in_chunks
+from inference.synthesis import CHUNK, in_chunks
 from models.codec import CodecConfig, MelCodec
 from models.errors import UserError
 from models.frontend import Frontend, FrontendConfig
-from models.griffinlim import refine
+from models.refine import refine
 from models.talker import Talker, TalkerConfig
 from models.vocoder import Vocoder, VocoderConfig
 
@@ -59,7 +59,7 @@ def test_chunks_of_a_sentence_equal_one_call_of_each_network(speaker):
         torch.tensor([speaker.frontend.voice_id("slt")]), speech.TEMPERATURE, 2,
     )  # fmt: skip
     mel = speaker.codec.decode(codes)
-    whole = refine(speaker.vocoder(mel), mel, REFINE)[0].numpy()
+    whole = refine(speaker.vocoder(mel), mel)[0].numpy()
     assert len(chunks) > 1
     assert np.abs(np.concatenate(chunks) - whole).max() < 1e-3 * np.abs(whole).max()
 
@@ -98,9 +98,9 @@ def test_a_text_is_spoken_while_it_is_written(speaker):
 
 
 def test_in_chunks_keeps_every_frame():
-    frames = [torch.full((1, 4), i) for i in range(60)]
+    frames = [torch.full((1, 4), i) for i in range(2 * CHUNK + 10)]
     chunks = list(in_chunks(frames))
-    assert [c.shape[1] for c in chunks] == [25, 25, 10]
+    assert [c.shape[1] for c in chunks] == [CHUNK, CHUNK, 10]
     assert torch.equal(torch.cat(chunks, 1), torch.stack(frames, 1))
 
 

@@ -4,9 +4,11 @@ import pytest
 import torch
 
 from models.errors import UserError
-from models.griffinlim import griffin_lim, refine
+from models.frames import overlap_add
+from models.griffinlim import griffin_lim
 from models.mel import HOP, SAMPLE_RATE, log_mel, mel_filters, window
-from models.vocoder import Vocoder, VocoderConfig, bin_from_mel, overlap_add
+from models.refine import refine
+from models.vocoder import Vocoder, VocoderConfig, bin_from_mel
 
 SMALL = VocoderConfig(hidden_size=32, intermediate_size=64, num_layers=2)
 
