@@ -4,6 +4,7 @@ Recordings are not disturbed: they bring their own rooms. Training speakers are 
 test. What is longer than data/hearing.py allows is left out.
 """
 
+import shutil
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -43,13 +44,15 @@ def build_real_hearing(
     folder = Path(folder)
     if sorted(folder.glob("shard-*.jsonl")):
         raise UserError(f"{folder} already holds shards: remove it to build it again")
+    partial = folder.with_name(folder.name + ".partial")  # what is cut off is not taken for a whole
+    shutil.rmtree(partial, ignore_errors=True)
     batch: list = []
     count = number = 0
 
     def flush() -> None:
         nonlocal number
         if batch:
-            with ShardWriter(folder, number) as writer:
+            with ShardWriter(partial, number) as writer:
                 for record, blobs in batch:
                     writer.add(record, blobs)
             number += 1
@@ -72,4 +75,5 @@ def build_real_hearing(
     flush()
     if not count:
         raise UserError(f"no {split} recordings under {source}")
+    partial.replace(folder)
     return count

@@ -1,22 +1,28 @@
 """Several senses at once: spoken questions, alone and about a picture, beside the same ones typed.
 
 The spoken ones are unseen sentences in unseen voices. Controls: a grey picture under the spoken
-question, and another clip's question.
+question, and another clip's question. Answers to spoken questions about pictures are also spoken,
+and judged by ear.
 """
 
 from __future__ import annotations
 
+from tqdm import tqdm
+
 from data.conversation import score_turn
 from data.hearing import dequantise_mel
 from data.scenes import build_scenes
-from data.scoring import score
+from data.scoring import Question, score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
 from evaluation.audio import heard
+from evaluation.judge import hear, knows
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import BLANK, QUESTIONS
+from evaluation.words import spoken_words
 from inference.omni import Omni
+from inference.speech import Speaker
 from training.media import picture
 
 
@@ -28,7 +34,9 @@ def measure(setting: Setting) -> Measured:
     build_scenes(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
     figures = ask_talk(asker, of_kind(clips, "talk_question", setting))
     about = of_kind(clips, "scene_question", setting)
-    return figures | ask_about_pictures(asker, about, ShardReader(scenes))
+    found, answers = ask_about_pictures(asker, about, ShardReader(scenes))
+    questions = [record["question"] for record in about]
+    return figures | found | aloud(asker.omni.speaker, answers, questions, setting.workers)
 
 
 def of_kind(clips: ShardReader, kind: str, setting: Setting) -> list[dict]:
@@ -52,8 +60,10 @@ def ask_talk(asker: Asker, records: list[dict]) -> Measured:
     }
 
 
-def ask_about_pictures(asker: Asker, records: list[dict], scenes: ShardReader) -> Measured:
-    """Questions about a picture, heard and read."""
+def ask_about_pictures(
+    asker: Asker, records: list[dict], scenes: ShardReader
+) -> tuple[Measured, list[str]]:
+    """Questions about a picture, heard and read; and the answers to those that were heard."""
     questions = [record["question"] for record in records]
     mels = [dequantise_mel(record["mel"]) for record in records]
     images = [picture(scenes[record["scene"]]["image"]) for record in records]
@@ -66,8 +76,29 @@ def ask_about_pictures(asker: Asker, records: list[dict], scenes: ShardReader) -
         ],
         "picture/blank": [asker.prompt("", [BLANK], [mel]) for mel in mels],
     }
-    figures: Measured = {}
-    for name, prompts in ways.items():
-        answers = asker.answers(prompts, name)
-        figures[name] = rate([score(a, q) for a, q in zip(answers, questions, strict=True)], SEED)
-    return figures
+    answers = {name: asker.answers(prompts, name) for name, prompts in ways.items()}
+    figures = {
+        name: rate([score(a, q) for a, q in zip(said, questions, strict=True)], SEED)
+        for name, said in answers.items()
+    }
+    return figures, answers["picture/spoken"]
+
+
+def aloud(
+    speaker: Speaker, answers: list[str], questions: list[Question], workers: int
+) -> Measured:
+    """Speech to speech: the answers in the Talker's voice, right by what a judge hears.
+
+    The judge chooses among the different answers given, of words that it knows. Control: the sound
+    that answered another question.
+    """
+    fit = [i for i, answer in enumerate(answers) if spoken_words(answer) and knows(answer)]
+    waves = [speaker.speak(answers[i], seed=SEED)[0] for i in tqdm(fit, desc="answering aloud")]
+    written = {" ".join(spoken_words(answers[i])): answers[i] for i in fit}
+    said = hear(waves, workers, "judging answers", list(written.values()))
+    texts = [written.get(words, words) for words in said]
+    others = [texts[i] for i in another(len(texts))]
+    return {
+        name: rate([score(t, questions[i]) for i, t in zip(fit, found, strict=True)], SEED)
+        for name, found in (("aloud/spoken", texts), ("aloud/shuffled", others))
+    }

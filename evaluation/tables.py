@@ -137,6 +137,7 @@ def joint(results: Results) -> str:
     """Spoken questions beside typed ones."""
     rows = [
         ("conversation, one turn", "talk", "shuffled"), ("about a picture", "picture", "blank"),
+        ("the same, answered aloud and judged by ear", "aloud", "shuffled"),
     ]
     return table(
         ["question", "spoken", "typed", "control"],

@@ -216,6 +216,17 @@ def test_manifest_reader_and_shards(tmp_path):
         build_real_hearing(tmp_path / "out", folder, "train", layout="manifest")
 
 
+def test_what_was_cut_off_is_not_taken_for_a_whole(tmp_path, monkeypatch):
+    def cut_off(*_):
+        yield readers.Recording(tone(0.4), "One.", "someone", "some")
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("data.recorded._recordings", cut_off)
+    with pytest.raises(KeyboardInterrupt):
+        build_real_hearing(tmp_path / "out", tmp_path, "train")
+    assert not (tmp_path / "out").exists()
+
+
 def test_librispeech_reader(tmp_path):
     chapter = tmp_path / "84" / "121123"
     write(chapter / "84-121123-0000.flac")
