@@ -39,7 +39,8 @@ STATE = "state.safetensors"  # the newest state
 STABLE = "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
 
 
-COMPILED = (Block, ConvBlock, Downsample, StridedConv)  # where the time goes
+PICTURE = (ConvBlock, Downsample)
+COMPILED = (Block, *PICTURE, StridedConv)  # where the time goes
 
 
 class Stopped(Exception):
@@ -250,12 +251,12 @@ def compile_blocks(model: torch.nn.Module) -> None:
 
     Blocks are all alike, so this fuses most of a network's small operations for a fraction of the
     compile time of the whole. A size that changes from batch to batch is compiled as a variable
-    when it changes first.
+    when it changes first; pictures are of one size, and the compiler fails on some that vary.
     """
     torch._dynamo.config.recompile_limit = 64
     for module in model.modules():
         if isinstance(module, COMPILED):
-            module.compile()
+            module.compile(dynamic=False if isinstance(module, PICTURE) else None)
 
 
 def training_record(note: dict[str, Any], world: World) -> dict[str, Any]:
