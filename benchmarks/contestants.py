@@ -2,7 +2,7 @@
 
 import statistics
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -87,6 +87,24 @@ def reader(omni: Omni, prompt: Prompt) -> Callable[[], int]:
 def ours(omni: Omni, prompt: Prompt, rows: int, config: GenerateConfig) -> Callable[[], int]:
     """Reads a prompt in so many rows and continues each; counts new tokens."""
     return lambda: sum(map(len, generate_batch(omni.model, [prompt] * rows, config)))
+
+
+def eager_and_compiled(
+    omnis: dict[str, Omni],
+    prompt: Prompt,
+    rows: int,
+    tokens: int,
+    eager: Iterable[str],
+    compiled: Iterable[str],
+) -> dict[str, Callable[[], int]]:
+    """`ours` in PyTorch in some dtypes and compiled in others, by the names that tables show."""
+    return {
+        f"{name} {dtype}, {rows}": ours(
+            omnis[dtype], prompt, rows, settings(omnis[dtype], tokens, native=native)
+        )
+        for name, native, dtypes in (("eager", "off", eager), ("compiled", "on", compiled))
+        for dtype in dtypes
+    }
 
 
 def theirs(model, prompt: Prompt, rows: int, tokens: int, cache: str | None = None) -> Callable:

@@ -2,9 +2,9 @@
 
 from benchmarks.contestants import (
     decoder,
+    eager_and_compiled,
     interleaved,
     load_dtypes,
-    ours,
     rereader,
     settings,
     text_ids,
@@ -30,11 +30,7 @@ def bench_decode(omni: Omni, rounds: int, tokens: int) -> dict:
                 for kind in (None, "static") if dtype == "bf16" else (None,):
                     name = f"transformers {dtype}{' static' if kind else ''}, {rows}"
                     contestants[name] = theirs(their, prompt, rows, tokens, kind)
-        for native, dtypes in ("off", ("fp32", "bf16")), ("on", DTYPES):
-            for dtype in dtypes:
-                config = settings(omni, tokens, native=native)
-                name = f"{'compiled' if native == 'on' else 'eager'} {dtype}, {rows}"
-                contestants[name] = ours(omnis[dtype], prompt, rows, config)
+        contestants |= eager_and_compiled(omnis, prompt, rows, tokens, ("fp32", "bf16"), DTYPES)
         table |= interleaved(contestants, rounds)
     return table
 

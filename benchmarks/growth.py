@@ -6,9 +6,9 @@ import torch
 
 from benchmarks.contestants import (
     decoder,
+    eager_and_compiled,
     interleaved,
     load_dtypes,
-    ours,
     rereader,
     settings,
     text_ids,
@@ -60,11 +60,9 @@ def bench_batch(omni: Omni, rounds: int, tokens: int) -> dict:
             contestants = {}
             if their:
                 contestants[f"transformers fp32, {rows}"] = theirs(their, prompt, rows, tokens)
-            for native, dtypes in ("off", ("fp32",)), ("on", ("bf16", "int8")):
-                for dtype in dtypes:
-                    config = settings(omni, tokens, native=native)
-                    name = f"{'compiled' if native == 'on' else 'eager'} {dtype}, {rows}"
-                    contestants[name] = ours(omnis[dtype], prompt, rows, config)
+            contestants |= eager_and_compiled(
+                omnis, prompt, rows, tokens, ("fp32",), ("bf16", "int8")
+            )
             with ExitStack() as opened:
                 for kind, path in files.items():
                     llama = opened.enter_context(LlamaCpp(path, START + tokens, threads, rows))

@@ -9,6 +9,7 @@ import statistics
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from importlib import import_module
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -100,16 +101,14 @@ def bench_memory(omni, rounds: int, tokens: int) -> dict:
     left_out = {"transformers"} if transformers_missing() else set()
     left_out |= {"llama.cpp"} if llama_missing("memory") else set()
     runs = [(who, kind) for who in KINDS if who not in left_out for kind in KINDS[who]]
-    seen: dict[tuple, list[dict]] = {run: [] for run in runs}
+    seen: dict[tuple, list[dict]] = {}
     with TemporaryDirectory() as folder:
         thinker_of(Omni.from_pretrained(omni.folder).model).save_pretrained(folder)
         for who, kind in runs:
-            if who == "llama.cpp":
-                with gguf_file(omni, kind) as path:
-                    seen[who, kind] = [measure(who, kind, path, tokens) for _ in range(rounds)]
-                continue
-            path = Path(folder) if who == "transformers" else omni.folder
-            seen[who, kind] = [measure(who, kind, path, tokens) for _ in range(rounds)]
+            plain = Path(folder) if who == "transformers" else omni.folder
+            weights = gguf_file(omni, kind) if who == "llama.cpp" else nullcontext(plain)
+            with weights as path:
+                seen[who, kind] = [measure(who, kind, path, tokens) for _ in range(rounds)]
     table = {f"{who} {kind}": medians(found) for (who, kind), found in seen.items()}
     first = next(iter(table.values()))["megabytes"]
     return {name: row | {"ratio": row["megabytes"] / first} for name, row in table.items()}

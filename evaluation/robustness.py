@@ -28,6 +28,7 @@ LONGEST = 40  # words
 LOOPED = 2.0  # times the teacher's length: beyond it something was said twice
 CUT = 0.5  # of the teacher's length: what ends before it has lost words
 
+
 def random_sentences(words: list[str], count: int) -> list[str]:
     """Sentences of 1 to 40 words in random order, all lengths alike."""
     rng = random.Random(f"robust-{SEED}")

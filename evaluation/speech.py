@@ -123,24 +123,24 @@ def sentences(reader: ShardReader, count: int, voices: list[str]) -> list[dict]:
 
 
 @torch.inference_mode()
-def teacher_codes(speaker: Speaker, samples: np.ndarray) -> tuple[Tensor, Tensor]:
-    """int16 (samples,) -> the wave in whole code frames (samples,), its codes (T, K)."""
+def teacher_codes(speaker: Speaker, samples: np.ndarray) -> tuple[Tensor, Tensor, Tensor]:
+    """int16 (samples,) -> the wave in whole code frames (samples,), mel (1, 128, T), codes (T/4, K)."""
     wave = torch.from_numpy(samples.astype(np.float32) / 32768)
     frame = speaker.codec.config.stack * HOP  # samples of a code frame
     wave = F.pad(wave, (0, -len(wave) % frame))  # (samples,)
-    return wave, speaker.codec.encode(log_mel(wave)[None])[0]
+    mel = log_mel(wave)[None]  # (1, 128, T)
+    return wave, mel, speaker.codec.encode(mel)[0]
 
 
 def all_codes(speaker: Speaker, reader: ShardReader) -> list[Tensor]:
     """Codes (T, K) of every utterance: a few thousand frames make a codebook look half used."""
-    return [teacher_codes(speaker, reader[i]["wave"])[1] for i in range(len(reader))]
+    return [teacher_codes(speaker, reader[i]["wave"])[2] for i in range(len(reader))]
 
 
 @torch.inference_mode()
 def say(speaker: Speaker, item: dict) -> Row:
     """One sentence by the teacher, through codec and vocoders, and by the Talker."""
-    wave, codes = teacher_codes(speaker, item["wave"])  # (samples,), (T / 4, K)
-    mel = log_mel(wave)[None]  # (1, 128, T)
+    wave, mel, codes = teacher_codes(speaker, item["wave"])
     coded = speaker.codec.decode(codes[None])  # (1, 128, T)
     seconds: dict[str, float] = {}
     start = time.perf_counter()

@@ -25,7 +25,6 @@ from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.mel import log_mel
-from models.ngram import Ngram
 from models.omni import OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Message, Tokenizer
@@ -170,6 +169,7 @@ class Omni:
         """
         from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
         from inference.speculative import SpeculativeConfig
+        from models.ngram import Ngram
 
         speculative = SpeculativeConfig(spec_k)
         if source == "lookup":
