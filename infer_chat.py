@@ -27,7 +27,7 @@ being written, or what --say gives."""
 STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
-    *("max_new_tokens", "temperature", "num_beams", "top_k", "top_p", "min_p"),
+    *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
     "repetition_penalty",
     *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
     *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
@@ -58,7 +58,15 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument(
-        "--num_beams", type=int, help="answers followed at once; default: 4 of a sound, else 1"
+        "--num_beams", type=int, help="answers followed at once; default: 6 of a sound, else 1"
+    )
+    write.add_argument(
+        "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,
+        help="of the ears' letters in transcripts; 0 = off"
+    )
+    write.add_argument(
+        "--no_notes", dest="notes", action="store_false",
+        help="answer at once what is seen and heard, without writing it down first"
     )
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")

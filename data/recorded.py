@@ -19,17 +19,27 @@ MANIFEST_SETS = ("speechocean762", "fsdd", "speech_commands_3words")
 PEAK = 0.7  # of full scale
 
 
-def _recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
+def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
+    """Utterances of a split in the order of the shards; see `build_real_hearing`."""
     if layout != "all":
         if layout not in READERS:
             raise UserError(f"unknown layout {layout!r}; choose all, {', '.join(READERS)}")
-        yield from READERS[layout](folder, split)
+        found = READERS[layout](folder, split)
+        yield from (one for one in found if 0.1 <= len(one.wave) / RATE <= MAX_SECONDS)
         return
     present = [name for name in MANIFEST_SETS if (folder / name).is_dir()]
     for name in set(MANIFEST_SETS) - set(present):
         print(f"notice: {folder / name} is missing and left out", file=sys.stderr)
     for name in present:
-        yield from manifest(folder / name, split)
+        found = manifest(folder / name, split)
+        yield from (one for one in found if 0.1 <= len(one.wave) / RATE <= MAX_SECONDS)
+
+
+def kind_of(recording: Recording) -> str:
+    """As data/hearing.py calls what is said."""
+    if recording.corpus == "fsdd":
+        return "digits"
+    return "word" if len(recording.text.split()) == 1 else "sentence"
 
 
 def build_real_hearing(
@@ -58,14 +68,10 @@ def build_real_hearing(
             number += 1
             batch.clear()
 
-    for recording in _recordings(Path(source), layout, split):
+    for recording in recordings(Path(source), layout, split):
         seconds = len(recording.wave) / RATE
-        if not 0.1 <= seconds <= MAX_SECONDS:
-            continue
-        words = len(recording.text.split())
-        kind = "digits" if recording.corpus == "fsdd" else "word" if words == 1 else "sentence"
         record = {"text": recording.text, "voice": recording.speaker, "corpus": recording.corpus,
-                  "kind": kind, "seconds": round(seconds, 3), "noise_db": None}
+                  "kind": kind_of(recording), "seconds": round(seconds, 3), "noise_db": None}
         batch.append((record, {"mel": mel_of(set_peak(recording.wave, PEAK))}))
         count += 1
         if len(batch) == shard_size:

@@ -7,13 +7,12 @@ instead of from files.
 from __future__ import annotations
 
 import torch
-from torch import Tensor
 from tqdm import tqdm
 
 from inference.generation import generate_batch
+from inference.noting import Asked
 from inference.omni import Omni
 from inference.prompt import Prompt
-from models.audio import audio_tokens
 
 BATCH = 32  # prompts answered together
 
@@ -21,28 +20,33 @@ BATCH = 32  # prompts answered together
 class Asker:
     """One checkpoint under examination, greedy."""
 
-    def __init__(self, omni: Omni, max_new_tokens: int = 96):
+    def __init__(self, omni: Omni, max_new_tokens: int = 96, **settings):
         self.omni = omni
-        self.config = omni.config(max_new_tokens=max_new_tokens)
+        self.config = omni.config(max_new_tokens=max_new_tokens, **settings)
 
-    def prompt(
-        self,
-        text: str = "",
-        images: list[Tensor] | None = None,
-        mels: list[Tensor] | None = None,
-        system: str | None = None,
-    ) -> Prompt:
-        """The first turn of a conversation; images uint8 (3, 224, 224), mels float (128, T)."""
-        return self.omni.head(system, self.config) + self._turn(text, images or [], mels or [])
+    def without_notes(self) -> Asker:
+        """The same, answering from sight and hearing alone."""
+        return Asker(self.omni, self.config.max_new_tokens, notes=False)
+
+    def prompts(self, turns: list[Asked], system: str | None = None) -> list[Prompt]:
+        """First turns of conversations, as a user's are opened; those of like size together."""
+        order = sorted(range(len(turns)), key=lambda i: sum(m.shape[1] for m in turns[i].mels))
+        made = [Prompt([])] * len(turns)
+        for start in range(0, len(order), BATCH):
+            picks = order[start : start + BATCH]
+            opened = self.omni.prompts([turns[i] for i in picks], self.config, system)
+            for i, prompt in zip(picks, opened, strict=True):
+                made[i] = prompt
+        return made
+
+    def ask(self, turns: list[Asked], desc: str) -> list[str]:
+        """The words of the answers to first turns."""
+        return self.answers(self.prompts(turns), desc)
 
     def follow(self, prompt: Prompt, reply: list[int], text: str) -> Prompt:
         """The conversation so far, and the next question."""
-        return prompt + Prompt([*reply, self.config.eos_token_id]) + self._turn(text, [], [])
-
-    def _turn(self, text: str, images: list[Tensor], mels: list[Tensor]) -> Prompt:
-        parts = [{"type": "image"} for _ in images]
-        parts += [{"type": "audio", "tokens": audio_tokens(mel.shape[1])} for mel in mels]
-        return Prompt(self.omni.encode_turn(parts, text), images, mels)
+        closed = Prompt([*reply, self.config.eos_token_id])
+        return prompt + closed + self.omni.phrase(Asked(text))
 
     def replies(self, prompts: list[Prompt], desc: str) -> list[list[int]]:
         """Ids of every answer; prompts of like length share a batch, so that little is padding."""
@@ -51,7 +55,9 @@ class Asker:
         with torch.inference_mode(), tqdm(total=len(prompts), desc=desc) as bar:
             for start in range(0, len(order), BATCH):
                 picks = order[start : start + BATCH]
-                made = generate_batch(self.omni.model, [prompts[i] for i in picks], self.config)
+                made = generate_batch(
+                    self.omni.model, [prompts[i] for i in picks], self.config, self.omni.tokenizer
+                )
                 for i, reply in zip(picks, made, strict=True):
                     replies[i] = reply
                 bar.update(len(picks))

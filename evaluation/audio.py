@@ -1,25 +1,30 @@
 """Hearing: word error rate of transcripts, unseen sentences in unseen voices, quiet and noisy.
 
-Controls: another clip's sound (the transcript must not fit), and pocketsphinx on the same
-waveforms. Recorded speech of held-out speakers is measured where the real data is there.
+Controls: another clip's sound (the transcript must not fit), the Thinker's transcript without the
+ears' letters, and pocketsphinx on the same waveforms. Recorded speech of held-out speakers is
+measured where the real data is there.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
+from itertools import islice
 from pathlib import Path
 
+import numpy as np
 import torch
 
+from data.augment import set_peak
 from data.hearing import HearingMaker, build_hearing, dequantise_mel
-from data.recorded import build_real_hearing
+from data.recorded import PEAK, build_real_hearing, kind_of, recordings
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
 from evaluation.judge import hear
-from evaluation.results import error_rate
+from evaluation.results import error_rate, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.words import letter_errors, word_errors
-from inference.omni import TRANSCRIBE_QUESTION, Omni
+from inference.noting import TRANSCRIBE_QUESTION, Asked
+from inference.omni import Omni
 
 CLIPS = 600  # of each set
 SPHINX = 100  # clips that pocketsphinx hears too: it takes seconds for each
@@ -28,17 +33,38 @@ NOISE_DB = 10.0  # signal to noise of the noisy set
 
 def measure(setting: Setting) -> Measured:
     """Figures by set, by voice and by kind of text."""
-    asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
-    n = setting.count(CLIPS)
-    figures = transcribe(asker, heard(setting), n, "quiet")
-    figures |= sphinx(setting, setting.count(SPHINX))
-    figures |= transcribe(asker, heard(setting, NOISE_DB), n, "noisy")
-    if setting.real_dir:
-        recorded = setting.data_dir / "hearing_real_test"
-        if not recorded.exists():
-            build_real_hearing(recorded, setting.real_dir, "test", limit=CLIPS)
-        figures |= transcribe(asker, ShardReader(recorded), n, "recorded")
-    return figures
+    omni = Omni.from_pretrained(setting.ckpt_dir)
+    asker, n = Asker(omni), setting.count(CLIPS)
+    quiet = records(heard(setting), n)
+    figures = transcribe(asker, quiet, "quiet")
+    plain = Asker(omni, ctc_weight=0.0)  # the Thinker alone
+    figures["quiet/without_letters"] = transcribe(plain, quiet, "thinker")["thinker/wer"]
+    figures |= sphinx([maker(setting).wave(i) for i in range(setting.count(SPHINX))], setting, "quiet")
+    figures |= transcribe(asker, records(heard(setting, NOISE_DB), n), "noisy")
+    return figures | (measure_recorded(asker, setting, n) if setting.real_dir else {})
+
+
+def measure_recorded(asker: Asker, setting: Setting, n: int) -> Measured:
+    """Held-out people: read sentences, beside pocketsphinx, and single words."""
+    folder = setting.data_dir / "hearing_real_test"
+    if not folder.exists():
+        build_real_hearing(folder, setting.real_dir, "test")
+    figures = transcribe(asker, records(ShardReader(folder), n, ("sentence",)), "recorded")
+    read = (one for one in recordings(setting.real_dir, "all", "test") if kind_of(one) == "sentence")
+    waves = [
+        ({"text": one.text}, set_peak(one.wave, PEAK)) for one in islice(read, setting.count(SPHINX))
+    ]
+    figures |= sphinx(waves, setting, "recorded")
+    words = records(ShardReader(folder), n, ("word", "digits"))
+    said = transcripts(asker, words, "commands")
+    right = [word_errors(r["text"], s)[0] == 0 for r, s in zip(words, said, strict=True)]
+    return figures | {"commands/right": rate(right, SEED)}
+
+
+def records(clips: ShardReader, count: int, kinds: tuple[str, ...] = ()) -> list[dict]:
+    """The first clips, or the first of some kinds."""
+    places = [i for i in range(len(clips)) if not kinds or clips.record(i)["kind"] in kinds]
+    return [clips[i] for i in places[:count]]
 
 
 def maker(setting: Setting, snr_db: float | None = None) -> HearingMaker:
@@ -64,13 +90,11 @@ def heard(setting: Setting, snr_db: float | None = None) -> ShardReader:
 def transcripts(asker: Asker, records: list[dict], desc: str) -> list[str]:
     """What the model says it heard."""
     mels = [dequantise_mel(record["mel"]) for record in records]
-    prompts = [asker.prompt(TRANSCRIBE_QUESTION, mels=[mel]) for mel in mels]
-    return asker.answers(prompts, desc)
+    return asker.ask([Asked(TRANSCRIBE_QUESTION, mels=[mel]) for mel in mels], desc)
 
 
-def transcribe(asker: Asker, clips: ShardReader, count: int, name: str) -> Measured:
+def transcribe(asker: Asker, records: list[dict], name: str) -> Measured:
     """Word and letter error rates of one set, in all and by voice, corpus and kind of text."""
-    records = [clips[i] for i in range(min(count, len(clips)))]
     said = transcripts(asker, records, f"hearing, {name}")
     truth = [record["text"] for record in records]
     pairs = [word_errors(t, s) for t, s in zip(truth, said, strict=True)]
@@ -89,9 +113,8 @@ def transcribe(asker: Asker, clips: ShardReader, count: int, name: str) -> Measu
     return figures | {key: error_rate(groups[key], SEED) for key in sorted(groups)}
 
 
-def sphinx(setting: Setting, count: int) -> Measured:
-    """pocketsphinx, with its own language model, on the first clips of the quiet set."""
-    made = [maker(setting).wave(i) for i in range(count)]
+def sphinx(made: list[tuple[dict, np.ndarray]], setting: Setting, name: str) -> Measured:
+    """pocketsphinx, with its own language model, on the waveforms of a set's first clips."""
     said = hear([wave for _, wave in made], setting.workers, desc="pocketsphinx")
     pairs = [word_errors(record["text"], s) for (record, _), s in zip(made, said, strict=True)]
-    return {"quiet/pocketsphinx": error_rate(pairs, SEED)}
+    return {f"{name}/pocketsphinx": error_rate(pairs, SEED)}

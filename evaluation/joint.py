@@ -1,8 +1,8 @@
 """Several senses at once: spoken questions, alone and about a picture, beside the same ones typed.
 
 The spoken ones are unseen sentences in unseen voices. Controls: a grey picture under the spoken
-question, and another clip's question. Answers to spoken questions about pictures are also spoken,
-and judged by ear.
+question, another clip's question, and answers without notes of what was seen and heard. Answers to
+spoken questions about pictures are also spoken, and judged by ear.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import BLANK, QUESTIONS
 from evaluation.words import spoken_words
+from inference.noting import Asked
 from inference.omni import Omni
 from inference.speech import Speaker
 from training.media import picture
@@ -49,13 +50,16 @@ def ask_talk(asker: Asker, records: list[dict]) -> Measured:
     """Questions of conversation, heard and read."""
     checks = [record["question"] for record in records]
     mels = [dequantise_mel(record["mel"]) for record in records]
-    said = asker.answers([asker.prompt(mels=[mel]) for mel in mels], "spoken questions")
-    typed = asker.answers([asker.prompt(r["text"]) for r in records], "typed questions")
+    spoken = [Asked("", mels=[mel]) for mel in mels]
+    said = asker.ask(spoken, "spoken questions")
+    at_once = asker.without_notes().ask(spoken, "spoken questions, without notes")
+    typed = asker.ask([Asked(r["text"]) for r in records], "typed questions")
     other = [said[i] for i in another(len(said))]
     return {
         name: rate([score_turn(a, c) for a, c in zip(answers, checks, strict=True)], SEED)
         for name, answers in (
-            ("talk/spoken", said), ("talk/typed", typed), ("talk/shuffled", other)
+            ("talk/spoken", said), ("talk/typed", typed), ("talk/at_once", at_once),
+            ("talk/shuffled", other),
         )
     }
 
@@ -69,14 +73,14 @@ def ask_about_pictures(
     images = [picture(scenes[record["scene"]]["image"]) for record in records]
     pairs = list(zip(mels, images, strict=True))
     ways = {
-        "picture/spoken": [asker.prompt("", [image], [mel]) for mel, image in pairs],
+        "picture/spoken": [Asked("", [image], [mel]) for mel, image in pairs],
         "picture/typed": [
-            asker.prompt(q["question"], [image])
-            for q, image in zip(questions, images, strict=True)
+            Asked(q["question"], [image]) for q, image in zip(questions, images, strict=True)
         ],
-        "picture/blank": [asker.prompt("", [BLANK], [mel]) for mel in mels],
+        "picture/blank": [Asked("", [BLANK], [mel]) for mel in mels],
     }
-    answers = {name: asker.answers(prompts, name) for name, prompts in ways.items()}
+    answers = {name: asker.ask(turns, name) for name, turns in ways.items()}
+    answers["picture/at_once"] = asker.without_notes().ask(ways["picture/spoken"], "without notes")
     figures = {
         name: rate([score(a, q) for a, q in zip(said, questions, strict=True)], SEED)
         for name, said in answers.items()

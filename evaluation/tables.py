@@ -113,13 +113,15 @@ def audio(results: Results) -> str:
         ("quiet", "unseen voices, quiet"), ("noisy", "unseen voices, noise at 10 dB"),
         ("recorded", "recorded people, unseen speakers"),
     ):
-        keys = ("wer", "cer", "shuffled", "pocketsphinx")
-        if name != "quiet":
-            keys = keys[:3]
-        cells = [show(results, "audio", f"{name}/{key}") for key in keys]
-        rows.append([what, *cells, *[""] * (4 - len(cells))])
+        keys = ("wer", "cer", "shuffled", "without_letters", "pocketsphinx")
+        have = names_under(results, "audio", f"{name}/")
+        rows.append(
+            [what, *(show(results, "audio", f"{name}/{key}") if key in have else "" for key in keys)]
+        )
+    words = show(results, "audio", "commands/right")
+    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 4])
     head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
-    return table([*head, "pocketsphinx, word error rate"], rows)
+    return table([*head, "without the ears' letters", "pocketsphinx"], rows)
 
 
 def voices(results: Results) -> str:
@@ -139,10 +141,17 @@ def joint(results: Results) -> str:
         ("conversation, one turn", "talk", "shuffled"), ("about a picture", "picture", "blank"),
         ("the same, answered aloud and judged by ear", "aloud", "shuffled"),
     ]
+    have = {k: names_under(results, "joint", f"{k}/") for _, k, _ in rows}
     return table(
-        ["question", "spoken", "typed", "control"],
+        ["question", "spoken", "typed", "spoken, without notes", "control"],
         [
-            [what, *(show(results, "joint", f"{k}/{way}") for way in ("spoken", "typed", control))]
+            [
+                what,
+                *(
+                    show(results, "joint", f"{k}/{way}") if way in have[k] else ""
+                    for way in ("spoken", "typed", "at_once", control)
+                ),
+            ]
             for what, k, control in rows
         ],
     )

@@ -20,6 +20,7 @@ from evaluation.results import Figure, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import by_kind
 from inference.generation import thinker_of
+from inference.noting import Asked
 from inference.omni import Omni
 from models.checkpoint import read_json
 from models.errors import UserError
@@ -69,7 +70,7 @@ def answer_all(
         for chat in chats
     ]
     prompts = [
-        asker.prompt(questions[0], system=system)
+        asker.prompts([Asked(questions[0])], system)[0]
         for questions, system in zip(asked, systems, strict=True)
     ]
     said: list[list[str]] = [[] for _ in chats]

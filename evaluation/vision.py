@@ -18,6 +18,7 @@ from data.shards import ShardReader
 from evaluation.asking import Asker, another
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
+from inference.noting import Asked
 from inference.omni import Omni
 from training.lessons import FRAMES
 from training.media import picture
@@ -62,8 +63,8 @@ def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
     def ask(images: list[Tensor], desc: str) -> list[bool]:
         asked = questions[: len(images)]
         pairs = zip(asked, images, strict=True)
-        prompts = [asker.prompt(q["question"], [image]) for q, image in pairs]
-        return graded(asker.answers(prompts, desc), asked)
+        turns = [Asked(q["question"], [image]) for q, image in pairs]
+        return graded(asker.ask(turns, desc), asked)
 
     images = [picture(scenes[i]["image"]) for i in range(n)]
     figures = by_kind("scene", kinds, ask(images, "scenes"))
@@ -87,7 +88,9 @@ def ask_follow_ups(asker: Asker, scenes: ShardReader, count: int) -> Measured:
     pairs = [
         (i, pair) for i in range(len(scenes)) for pair in scenes.record(i)["follow_ups"][:1]
     ][:count]
-    first = [asker.prompt(a["question"], [picture(scenes[i]["image"])]) for i, (a, _) in pairs]
+    first = asker.prompts(
+        [Asked(a["question"], [picture(scenes[i]["image"])]) for i, (a, _) in pairs]
+    )
     replies = asker.replies(first, "first questions")
     second = [
         asker.follow(prompt, reply, b["question"])
@@ -113,6 +116,6 @@ def ask_clips(asker: Asker, clips: ShardReader, count: int) -> Measured:
     figures: Measured = {}
     for name, shown in sources.items():
         pairs = zip(questions, shown, strict=True)
-        prompts = [asker.prompt(q["question"], images) for q, images in pairs]
-        figures |= by_kind(name, kinds, graded(asker.answers(prompts, name), questions))
+        turns = [Asked(q["question"], images) for q, images in pairs]
+        figures |= by_kind(name, kinds, graded(asker.ask(turns, name), questions))
     return figures

@@ -11,9 +11,10 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from inference.sampling import adjust
+from inference.spelling import Speller
 from models.cache import KVCache
 
-HEARING_BEAMS = 4  # answers followed where something is heard and nothing else was asked for
+HEARING_BEAMS = 6  # answers followed where something is heard and nothing else was asked for
 
 
 def beams_for(config: GenerateConfig, prompt: Prompt) -> int:
@@ -21,7 +22,7 @@ def beams_for(config: GenerateConfig, prompt: Prompt) -> int:
     if config.num_beams is not None:
         return config.num_beams
     plain = config.temperature == 0.0 and config.repetition_penalty == 1.0
-    return HEARING_BEAMS if prompt.mels and plain else 1
+    return HEARING_BEAMS if len(prompt.mels) > prompt.noted and plain else 1
 
 
 class Search:
@@ -30,10 +31,12 @@ class Search:
     Args:
         width: how many of either.
         limit: tokens of the longest answer.
+        by_length: whether answers are compared by their score per token. What also fits a sound to
+            its end needs no such help against shorter answers.
     """
 
-    def __init__(self, width: int, limit: int, eos: int) -> None:
-        self.width, self.limit, self.eos = width, limit, eos
+    def __init__(self, width: int, limit: int, eos: int, by_length: bool = True) -> None:
+        self.width, self.limit, self.eos, self.by_length = width, limit, eos, by_length
         self.live: list[list[int]] = [[] for _ in range(width)]
         self.ended: list[tuple[float, list[int]]] = []  # (log-probability per token, answer)
         self.done = False
@@ -58,15 +61,19 @@ class Search:
             for (score, _, _), answer in zip(followed, self.live, strict=True):
                 self.end(score, answer, length)
         full = len(self.ended) >= self.width
-        self.done |= full and self.ended[-1][0] >= followed[0][0] / length
+        self.done |= full and self.ended[-1][0] >= self.worth(followed[0][0], length)
         return followed
 
     def end(self, score: float, answer: list[int], length: int) -> None:
         """Note an answer that is whole, or as long as may be; the best `width` are kept."""
-        self.ended.append((score / length, answer))
+        self.ended.append((self.worth(score, length), answer))
         self.ended.sort(key=lambda one: -one[0])
         del self.ended[self.width :]
         self.done |= length > self.limit or len(answer) >= self.limit
+
+    def worth(self, score: float, length: int) -> float:
+        """What answers are compared by."""
+        return score / length if self.by_length else score
 
     @property
     def best(self) -> list[int]:
@@ -77,7 +84,7 @@ class Search:
 @torch.inference_mode()
 def beam_search(
     thinker, logits: Tensor, cache: KVCache, config: GenerateConfig, width: int,
-    limits: list[int], mask: Tensor | None = None,
+    limits: list[int], mask: Tensor | None = None, spellers: list[Speller | None] | None = None,
 ) -> list[list[int]]:
     """The answer to each of B prompts.
 
@@ -87,7 +94,9 @@ def beam_search(
         width: answers followed for each prompt, W.
         limits: tokens that each answer may have.
         mask: bool (B, S), True for real tokens; None: all are.
+        spellers: what also judges the answers to each prompt, where it asks for a transcript.
     """
+    spellers = spellers or [None] * len(logits)
     B, device = len(logits), logits.device
     rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
     cache = cache.taken(rows, cache.length + max(limits))
@@ -95,16 +104,23 @@ def beam_search(
     logits = logits[rows]  # (B * W, V)
     scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)
     scores[:, 0] = 0.0  # all the same so far: one is enough
-    searches = [Search(width, limit, config.eos_token_id) for limit in limits]
+    searches = [
+        Search(width, limit, config.eos_token_id, speller is None)
+        for limit, speller in zip(limits, spellers, strict=True)
+    ]
     while True:
         steps = adjust(logits.float(), config).log_softmax(-1).unflatten(0, (B, width))  # (B, W, V)
         best, places = (scores[..., None] + steps).flatten(1).topk(2 * width)  # (B, 2 * W)
         V, order, tokens = logits.shape[-1], [], []
-        for row, search in enumerate(searches):
+        for row, (search, speller) in enumerate(zip(searches, spellers, strict=True)):
             found = zip(best[row].tolist(), places[row].tolist(), strict=True)
             candidates = [(score, place // V, place % V) for score, place in found]
+            if speller and not search.done:
+                candidates = speller.candidates(steps[row], 2 * width)
             # A prompt that is done is carried along unchanged until the others are.
             followed = candidates[:width] if search.done else search.advance(candidates)
+            if speller and not search.done:
+                speller.follow(followed)
             scores[row] = torch.tensor([score for score, _, _ in followed])
             order += [row * width + parent for _, parent, _ in followed]
             tokens += [token for _, _, token in followed]

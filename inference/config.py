@@ -13,8 +13,10 @@ class GenerateConfig:
     """Settings of one generation; greedy by default, so the same input gives the same output."""
 
     max_new_tokens: int = 128
+    notes: bool = True  # what is seen and heard is written down first; False = answered at once
     temperature: float = 0.0  # 0 = greedy
-    num_beams: int | None = None  # answers followed at once; None = 4 where a sound is heard, else 1
+    num_beams: int | None = None  # answers followed at once; None = 6 where a sound is heard, else 1
+    ctc_weight: float = 0.3  # of the ears' letters in choosing a transcript among beams; 0 = off
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off
     min_p: float | None = None  # share of the likeliest token's probability; None or 0.0 = off
@@ -53,6 +55,8 @@ class GenerateConfig:
             )
         if self.num_beams is not None:
             self._check_beams(self.num_beams)
+        if not 0.0 <= self.ctc_weight < 1.0:
+            raise UserError(f"ctc_weight must be 0 (off) or more and below 1, not {self.ctc_weight}")
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise UserError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
         if self.max_seq_len is not None and self.max_seq_len < 2:

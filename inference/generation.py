@@ -20,6 +20,7 @@ from inference.graph import GraphStep, graph_step
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
+from inference.spelling import speller_for
 from inference.stopping import StopWatch
 from inference.timing import Timing
 from models.cache import KVCache
@@ -244,7 +245,8 @@ def _generate_rows(
     logits = prefill(model, padded, cache, mask, chunk, native)
     if width > 1:
         limits = [min(config.max_new_tokens, room) for room in rooms]
-        return beam_search(thinker_of(model), logits, cache, config, width, limits, mask)
+        spellers = [speller_for(model, prompt, config, tokenizer) for prompt in prompts]
+        return beam_search(thinker_of(model), logits, cache, config, width, limits, mask, spellers)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(model, logits, cache, config, rows, Timing(), native):
         for reply, token in zip(replies, tokens):
@@ -295,7 +297,7 @@ class Generator:
         watch = StopWatch(config.stop_strings, self.tokenizer)
         logits = self._read(prompt, config)
         if (width := beams_for(config, prompt)) > 1:
-            yield from self._search(logits, config, width)
+            yield from self._search(logits, config, width, prompt)
             return
         rows = Rows([self.ids], [self.capacity - self.position], [watch])
         steps = decode(self.model, logits, self.cache, config, rows, self.timing, self.native)
@@ -303,12 +305,17 @@ class Generator:
             self.ids.append(token)
             yield token
 
-    def _search(self, logits: Tensor, config: GenerateConfig, width: int) -> Iterator[int]:
+    def _search(
+        self, logits: Tensor, config: GenerateConfig, width: int, prompt: Prompt
+    ) -> Iterator[int]:
         """The best answer of a beam search, once it is found; a later call reads it."""
         limit = min(config.max_new_tokens, self.capacity - self.position)
         with self.timing.measure("model"):
             thinker = thinker_of(self.model)
-            (reply,) = beam_search(thinker, logits, self.cache, config, width, [limit])
+            spellers = [speller_for(self.model, prompt, config, self.tokenizer)]
+            (reply,) = beam_search(
+                thinker, logits, self.cache, config, width, [limit], spellers=spellers
+            )
         self.timing.tokens = len(reply)
         for token in reply:
             self.ids.append(token)

@@ -18,6 +18,7 @@ from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
+from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
 from inference.planning import resolve
 from inference.prompt import Prompt
 from inference.stopping import cut, until
@@ -37,7 +38,6 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tiny"
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
-TRANSCRIBE_QUESTION = "What did you hear?"
 DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
     "fp32": torch.float32,
     "bf16": torch.bfloat16,
@@ -258,8 +258,24 @@ class Omni:
 
     def prompt(self, text, image, audio, video, system_prompt, config: GenerateConfig) -> Prompt:
         """The prompt of a conversation's first turn."""
+        asked = self.take(text, image, audio, video)
+        return self.prompts([asked], config, system_prompt)[0]
+
+    def prompts(
+        self, turns: list[Asked], config: GenerateConfig, system_prompt: str | None = None
+    ) -> list[Prompt]:
+        """First turns of conversations, with notes of what is seen and heard in them."""
         head = self.head(system_prompt, config)
-        return head + self.turn(text, image, audio, video, self.room(config) - len(head))
+        return [head + turn for turn in self.turns(turns, config, self.room(config) - len(head))]
+
+    def turns(self, turns: list[Asked], config: GenerateConfig, room: int) -> list[Prompt]:
+        """User turns, with notes where the config wants them, without bos; each in `room` tokens."""
+        if not config.notes or not isinstance(self.model, OmniModel):
+            return [self.phrase(asked, room) for asked in turns]
+        return [
+            notes + self.phrase(asked, room - len(notes))
+            for notes, asked in take_notes(self, turns, config, room)
+        ]
 
     def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
         """What opens every conversation: bos and the system prompt."""
@@ -273,7 +289,11 @@ class Omni:
         return Prompt(ids)
 
     def turn(self, text, image=None, audio=None, video=None, room: int | None = None) -> Prompt:
-        """One user turn and the opening of its answer, without bos; cut to `room` tokens."""
+        """One user turn and the opening of its answer, without notes; cut to `room` tokens."""
+        return self.phrase(self.take(text, image, audio, video), room)
+
+    def take(self, text, image=None, audio=None, video=None) -> Asked:
+        """What a user brings, loaded and checked."""
         if text is not None and not isinstance(text, str):
             raise UserError(f"text must be a string, not {type(text).__name__}")
         images, mels = self.see(image, video), self.hear(audio)
@@ -282,12 +302,18 @@ class Omni:
             if not images:
                 raise UserError("there is nothing to answer: give text, an image, audio or video")
             text = VIDEO_QUESTION if as_list(video) else IMAGE_QUESTION
-        parts = [{"type": "image"} for _ in images]
-        parts += [{"type": "audio", "tokens": audio_tokens(mel.shape[1])} for mel in mels]
-        ids = self.encode_turn(parts, "")
+        return Asked(text, images, mels)
+
+    def phrase(self, asked: Asked, room: int | None = None) -> Prompt:
+        """A turn as the model reads it, without bos; its text is cut to `room` tokens."""
+        parts = [{"type": "image"} for _ in asked.images]
+        parts += [{"type": "audio", "tokens": audio_tokens(mel.shape[1])} for mel in asked.mels]
+        ids, text = self.encode_turn(parts, ""), asked.text
         if room is not None:
             text = self.shorten(text, room - len(ids))
-        return Prompt(self.encode_turn(parts, text), images, mels)
+        transcript = len(asked.mels) == 1 and text == TRANSCRIBE_QUESTION
+        ids = self.encode_turn(parts, text)
+        return Prompt(ids, asked.images, asked.mels, transcript=transcript)
 
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""

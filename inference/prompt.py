@@ -15,9 +15,17 @@ class Prompt:
     ids: list[int]
     images: list[Tensor] = field(default_factory=list)  # each uint8 (3, 224, 224)
     mels: list[Tensor] = field(default_factory=list)  # each float (128, T)
+    noted: int = 0  # of the mels, how many have been written down already
+    transcript: bool = False  # its last turn asks for the words of one sound
 
     def __add__(self, other: "Prompt") -> "Prompt":
-        return Prompt(self.ids + other.ids, self.images + other.images, self.mels + other.mels)
+        return Prompt(
+            self.ids + other.ids,
+            self.images + other.images,
+            self.mels + other.mels,
+            self.noted + other.noted,
+            other.transcript,
+        )
 
     def __len__(self) -> int:
         return len(self.ids)

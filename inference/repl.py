@@ -22,6 +22,7 @@ HELP = """\
 /stats        how full the context is                  /stats on    and the time of each answer
 /trace FILE   a page (.html) that shows the inside of the last answer
 /set temperature 0.7   or max_new_tokens, num_beams, top_k, top_p, min_p, repetition_penalty, seed
+/set notes off         answer at once, without writing down what is seen and heard (on: again)
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
 An empty line sends waiting pictures and recordings without words."""
@@ -201,8 +202,12 @@ def line_reader() -> Callable[[str], str]:
     return PromptSession(auto_suggest=AutoSuggestFromHistory()).prompt
 
 
-def parse_setting(name: str, value: str) -> int | float | tuple[str, ...] | None:
-    """A typed value in the type its setting has; `off` is None."""
+def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...] | None:
+    """A typed value in the type its setting has; `off` is None, of notes False."""
+    if name == "notes":
+        if value not in ("on", "off"):
+            raise UserError(f"/set notes needs on or off, not {value!r}")
+        return value == "on"
     if name == "stop_strings":
         return () if value == "off" else (value,)
     if value == "off":

@@ -15,7 +15,7 @@ from models.errors import UserError
 
 WARNING, CRITICAL = 0.75, 0.90  # of the context in use
 CHANGEABLE = {  # between turns; the others shape the cache
-    *("max_new_tokens", "temperature", "num_beams", "top_k", "top_p", "min_p"),
+    *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
     *("repetition_penalty", "seed", "stop_strings"),
 }
 
@@ -55,7 +55,8 @@ class ChatSession:
         Pieces taken are remembered even when the caller stops half way.
         """
         room = self.omni.room(self.config) - len(self.head)
-        turn = Turn(self.omni.turn(text, image, audio, video, room))
+        asked = self.omni.take(text, image, audio, video)
+        turn = Turn(self.omni.turns([asked], self.config, room)[0])
         return self._stream(turn, text or "")
 
     def _stream(self, turn: Turn, text: str) -> Iterator[str]:

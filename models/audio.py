@@ -6,7 +6,11 @@ neighbours (a depthwise convolution, as in the Conformer) before it looks at the
 a causal mask; rotary positions tell the order. Strided convolutions are written as unfold + Linear,
 which on this CPU trains ten times faster in bf16 than the strided kernel.
 
-Papers: Whisper arXiv:2212.04356, Conformer arXiv:2005.08100.
+A spelling head names the letters that a token heard. It taught the ears to hear, and it keeps the
+Thinker honest about transcripts (inference/spelling.py).
+
+Papers: Whisper arXiv:2212.04356, Conformer arXiv:2005.08100; Connectionist temporal classification,
+Graves et al. 2006.
 """
 
 from dataclasses import dataclass
@@ -17,6 +21,7 @@ from torch.nn import functional as F
 
 from models.block import Block, BlockConfig, RMSNorm, Rope, init_weights, rope_table
 from models.checkpoint import Pretrained
+from models.letters import LABELS, SLOTS
 from models.mel import N_MELS, SILENCE
 
 STRIDE = 8  # mel frames per token: 100 Hz -> 12.5 Hz
@@ -118,7 +123,13 @@ class AudioEncoder(Pretrained):
         )
         self.layers = nn.ModuleList(AudioBlock(c) for _ in range(c.num_layers))
         self.norm = RMSNorm(c.hidden_size)
+        self.spell = nn.Linear(c.hidden_size, SLOTS * LABELS)
         self.apply(init_weights)
+
+    def letters(self, encoded: Tensor) -> Tensor:
+        """Log-probabilities of letters. (B, n, hidden) -> (B, SLOTS * n, labels)"""
+        x = self.spell(encoded)  # (B, n, SLOTS * labels)
+        return x.unflatten(2, (SLOTS, -1)).flatten(1, 2).float().log_softmax(-1)
 
     def forward(self, mel: Tensor, lengths: Tensor) -> Tensor:
         """Encode a batch of clips.

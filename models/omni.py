@@ -18,6 +18,7 @@ from models.projector import Projector
 from models.thinker import Thinker
 from models.vision import VisionEncoder
 
+NOTE_QUESTION = "Note what you see."  # a picture is first answered with notes (data/notes.py)
 PARTS = {
     "thinker": Thinker,
     "vision": VisionEncoder,
@@ -32,6 +33,7 @@ class OmniModel(nn.Module):
 
     Args:
         image_token, audio_token: ids of the placeholders `<|image|>` and `<|audio|>`.
+        picture_notes: whether it was taught to note what it sees.
     """
 
     def __init__(
@@ -43,12 +45,14 @@ class OmniModel(nn.Module):
         audio_projector: Projector,
         image_token: int,
         audio_token: int,
+        picture_notes: bool = False,
     ):
         super().__init__()
         self.thinker = thinker
         self.vision, self.vision_projector = vision, vision_projector
         self.audio, self.audio_projector = audio, audio_projector
         self.image_token, self.audio_token = image_token, audio_token
+        self.picture_notes = picture_notes
 
     def encode_images(self, pixels: Tensor) -> Tensor:
         """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""
@@ -65,6 +69,11 @@ class OmniModel(nn.Module):
             row[: audio_tokens(int(length))]
             for row, length in zip(encoded, lengths, strict=True)
         ]
+
+    def spelled(self, mel: Tensor) -> Tensor:
+        """How a sound is spelt: log-mel (128, T) -> log-probabilities (4 * ceil(T / 8), labels)."""
+        lengths = torch.tensor([mel.shape[1]], device=mel.device)
+        return self.audio.letters(self.audio(mel[None], lengths))[0]
 
     def fuse(
         self, ids: Tensor, images: Tensor | None = None, clips: list[Tensor] | None = None
@@ -98,8 +107,12 @@ class OmniModel(nn.Module):
         for name in PARTS:
             save_part(folder, name, getattr(self, name), dtype)
         path = Path(folder) / "config.json"
-        tokens = {"image_token_id": self.image_token, "audio_token_id": self.audio_token}
-        write_json(path, read_json(path) | tokens)
+        values = {
+            "image_token_id": self.image_token,
+            "audio_token_id": self.audio_token,
+            "picture_notes": self.picture_notes,
+        }
+        write_json(path, read_json(path) | values)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> "OmniModel":
@@ -112,7 +125,12 @@ class OmniModel(nn.Module):
         if values.get("model_type") != "muomni":
             raise UserError(f"{folder} holds a {values.get('model_type')} model, not an omni-model")
         parts = {name: kind.from_pretrained(folder, name) for name, kind in PARTS.items()}
-        model = cls(**parts, image_token=values["image_token_id"], audio_token=values["audio_token_id"])
+        model = cls(
+            **parts,
+            image_token=values["image_token_id"],
+            audio_token=values["audio_token_id"],
+            picture_notes=values.get("picture_notes", False),
+        )
         return model.eval()
 
 

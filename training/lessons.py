@@ -6,9 +6,13 @@ in which the messages refer to them. Nothing is tokenised or padded here.
 
 import random
 
+from data.notes import clip_notes, scene_notes
+from data.scene import Scene
 from models.audio import audio_tokens
+from models.omni import NOTE_QUESTION
 
 FRAMES = 4  # pictures of a clip
+NOTED = 0.85  # of the lessons with pictures begin with notes; the others answer from sight alone
 TRANSCRIBE = (
     "What did you hear?",
     "What did you hear?",
@@ -45,26 +49,35 @@ def chat(messages: list[dict]) -> dict:
     return {"messages": messages, "images": [], "sounds": []}
 
 
+def shown(count: int, notes: str, rng: random.Random) -> tuple[list[dict], list[dict]]:
+    """Pictures come into a conversation: the messages that note them, and the parts that stand for
+    them in the question that follows. One of the two is empty."""
+    images = [{"type": "image"}] * count
+    if rng.random() < NOTED:
+        return turn([*images, text_part(NOTE_QUESTION)], notes), []
+    return [], images
+
+
 def picture_lesson(record: dict, rng: random.Random) -> dict:
     """A picture and two to eight questions about it; follow-ups stay together."""
     asked = [[q] for q in record["questions"]] + list(record["follow_ups"])
     rng.shuffle(asked)
     asked = [q for group in asked for q in group][: rng.choice((2, 5, 6, 7, 8))]
-    messages = []
-    for place, q in enumerate(asked):
-        image = [{"type": "image"}] if place == 0 else []
-        messages += turn([*image, text_part(q["question"])], q["answer"])
+    messages, media = shown(1, scene_notes(Scene.from_dict(record["scene"])), rng)
+    for q in asked:
+        messages += turn([*media, text_part(q["question"])], q["answer"])
+        media = []
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
 def clip_lesson(record: dict, rng: random.Random) -> dict:
     """The frames of a clip in one turn, and one to three questions."""
     asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
-    frames = [{"type": "image"}] * FRAMES
-    messages = []
-    for place, q in enumerate(asked):
-        media = frames if place == 0 else []
+    scenes = [Scene.from_dict(frame) for frame in record["clip"]["frames"]]
+    messages, media = shown(FRAMES, clip_notes(scenes), rng)
+    for q in asked:
         messages += turn([*media, text_part(q["question"])], q["answer"])
+        media = []
     images = [record[f"image{i}"] for i in range(FRAMES)]
     return {"messages": messages, "images": images, "sounds": []}
 
@@ -75,14 +88,22 @@ def transcript_lesson(record: dict, rng: random.Random) -> dict:
     return {"messages": turn(content, record["text"]), "images": [], "sounds": [record["mel"]]}
 
 
-def spoken_lesson(record: dict) -> dict:
+def spoken(record: dict, media: list[dict], rng: random.Random) -> list[dict]:
+    """The messages of a spoken question: written down and then answered as typed, or at once."""
+    answer = record["question"]["answer"]
+    if rng.random() < NOTED:
+        heard = turn([sound_part(record), text_part(TRANSCRIBE[0])], record["text"])
+        return heard + turn([*media, text_part(record["text"])], answer)
+    return turn([*media, sound_part(record)], answer)
+
+
+def spoken_lesson(record: dict, rng: random.Random) -> dict:
     """A spoken question, answered as if it had been typed."""
-    messages = turn([sound_part(record)], record["question"]["answer"])
-    return {"messages": messages, "images": [], "sounds": [record["mel"]]}
+    return {"messages": spoken(record, [], rng), "images": [], "sounds": [record["mel"]]}
 
 
-def spoken_picture_lesson(record: dict, scene: dict) -> dict:
+def spoken_picture_lesson(record: dict, scene: dict, rng: random.Random) -> dict:
     """A picture and a spoken question about it."""
-    content = [{"type": "image"}, sound_part(record)]
-    messages = turn(content, record["question"]["answer"])
+    messages, media = shown(1, scene_notes(Scene.from_dict(scene["scene"])), rng)
+    messages += spoken(record, media, rng)
     return {"messages": messages, "images": [scene["image"]], "sounds": [record["mel"]]}

@@ -221,7 +221,7 @@ def test_what_was_cut_off_is_not_taken_for_a_whole(tmp_path, monkeypatch):
         yield readers.Recording(tone(0.4), "One.", "someone", "some")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("data.recorded._recordings", cut_off)
+    monkeypatch.setattr("data.recorded.recordings", cut_off)
     with pytest.raises(KeyboardInterrupt):
         build_real_hearing(tmp_path / "out", tmp_path, "train")
     assert not (tmp_path / "out").exists()

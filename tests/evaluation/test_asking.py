@@ -8,6 +8,7 @@ from PIL import Image
 from evaluation.asking import Asker
 from evaluation.text import answer_all
 from inference import Omni
+from inference.noting import Asked
 from models.mel import log_mel
 
 
@@ -16,17 +17,13 @@ def test_prompts_and_answers_are_those_of_a_user(nano_omni_dir):
     asker = Asker(omni, max_new_tokens=6)
     grey = torch.full((3, 224, 224), 128, dtype=torch.uint8)
     wave = torch.sin(torch.arange(8000) * 0.1) * 0.1
-    prompts = [
-        asker.prompt("What is it?", [grey]),
-        asker.prompt("Hi"),
-        asker.prompt(mels=[log_mel(wave)]),
-    ]
+    turns = [Asked("What is it?", [grey]), Asked("Hi"), Asked("", mels=[log_mel(wave)])]
     users = [
         omni.chat("What is it?", image=Image.new("RGB", (224, 224), (128,) * 3), max_new_tokens=6),
         omni.chat("Hi", max_new_tokens=6),
         omni.chat(audio=(wave.numpy(), 16000), max_new_tokens=6),
     ]
-    assert asker.answers(prompts, "test") == users
+    assert asker.ask(turns, "test") == users
 
 
 def test_conversations_go_on_from_the_models_own_answers(nano_omni_dir):

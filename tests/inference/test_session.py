@@ -21,7 +21,7 @@ def test_turns_prefill_only_what_is_new_and_answers_are_those_of_the_whole(omni,
     whole = session.head
     unread = len(session.head)  # tokens of the context that no turn has run yet
     for text, media in questions:
-        turn = omni.turn(text, **media)
+        (turn,) = omni.turns([omni.take(text, **media)], session.config, 500)
         whole = whole + turn
         answer = session.ask(text, **media)
         reply = generate(omni.model, whole, session.config)  # all of it read at once

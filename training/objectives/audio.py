@@ -1,7 +1,6 @@
 """Objective of the audio stage: hear letters, and say them in the Thinker's words.
 
-Two heads listen to the same tokens. The first spells letters by CTC: a token every 80 ms is slower
-than people speak letters (about 14 a second), so each is given four CTC slots. It is thrown away.
+Two heads listen to the same tokens. The first is the ears' own, which spells letters by CTC.
 The second is the projector into the Thinker, scored against the Thinker's own (fixed) embeddings:
 the token in which the last letter of a piece of text is heard is to look like the piece, the others
 like a blank. So when the two parts meet in the omni stage, sound already reads like spaced-out text;
@@ -14,7 +13,6 @@ its time, and an encoder that sees the whole clip need not keep it.
 Paper: Connectionist temporal classification, Graves et al. 2006.
 """
 
-import re
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -30,6 +28,7 @@ from data.shards import ShardReader
 from data.words import edit_distance
 from models.audio import AudioConfig, AudioEncoder, audio_tokens
 from models.errors import UserError
+from models.letters import LETTERS, SLOTS, spoken_letters
 from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
@@ -43,19 +42,12 @@ from training.objective import (
     to_device,
 )
 
-LETTERS = " 'abcdefghijklmnopqrstuvwxyz"  # CTC label 0 is the blank, then these
-SLOTS = 4  # CTC slots of letters a token
 RIVALS = 1024  # pieces that a batch is scored against: its own, and others by lot (time)
 HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be heard, fully one below
 PIECE_WEIGHT = 0.3  # of the pieces' loss, beside 1 of the letters': its gradient is the larger
 BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
 DEV_CLIPS = 96
 FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
-
-
-def spoken_letters(text: str) -> str:
-    """Text as the CTC head spells it: lower-case letters, apostrophes and single spaces."""
-    return " ".join(re.sub(r"[^a-z' ]", " ", text.lower()).split())
 
 
 def ctc_slots_needed(labels: Sequence) -> int:
@@ -87,7 +79,7 @@ def piece_places(said: list[int], ends: list[int], tokens: int) -> list[int]:
 
 
 class AudioTask(nn.Module):
-    """The ears with a letter head, the projector into the Thinker, and a loss for each.
+    """The ears with their letters, the projector into the Thinker, and a loss for each.
 
     Args:
         words: the Thinker's embeddings (V, hidden), which stay as they are. Id 0, which no text
@@ -97,17 +89,11 @@ class AudioTask(nn.Module):
     def __init__(self, config: AudioConfig, words: Tensor):
         super().__init__()
         self.audio = AudioEncoder(config)
-        self.head = nn.Linear(config.hidden_size, SLOTS * (len(LETTERS) + 1))
         self.projector = Projector(ProjectorConfig(config.hidden_size, words.shape[1]))
         lengths = words.norm(dim=1, keepdim=True)  # (V, 1)
         words = torch.cat([words[:1] / lengths[:1] * lengths.mean(), words[1:]])  # a usual blank
         self.register_buffer("words", words, persistent=False)
         self.scale = likeness_scale(words)
-
-    def letters(self, encoded: Tensor) -> Tensor:
-        """Log-probabilities of letters. (B, n, D) -> (B, SLOTS * n, labels)"""
-        x = self.head(encoded)  # (B, n, SLOTS * labels)
-        return x.unflatten(2, (SLOTS, -1)).flatten(1, 2).float().log_softmax(-1)
 
     def pieces(self, encoded: Tensor, rivals: Tensor | None = None) -> Tensor:
         """Log-probabilities of the Thinker's pieces, or of some. (B, n, D) -> (B, n, V or rivals)"""
@@ -147,7 +133,7 @@ class AudioTask(nn.Module):
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         encoded = self.audio(batch["mel"], batch["lengths"])  # (B, n, D)
         tokens = audio_tokens(batch["lengths"])  # (B,)
-        spelt = self.letters(encoded)  # (B, SLOTS * n, labels)
+        spelt = self.audio.letters(encoded)  # (B, SLOTS * n, labels)
         letters = ctc_loss(spelt, tokens * SLOTS, batch["letters"])
         pieces = self.piece_loss(encoded, spelt, batch)
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
@@ -230,7 +216,7 @@ class AudioObjective:
             records = [self.dev[i] for i in usable[start : start + 32]]
             batch = to_device(self.collate(records), device)
             encoded = self.model.audio(batch["mel"], batch["lengths"])  # (B, n, D)
-            spelt = self.model.letters(encoded).argmax(-1).unflatten(1, (-1, SLOTS))
+            spelt = self.model.audio.letters(encoded).argmax(-1).unflatten(1, (-1, SLOTS))
             paths = zip(spelt, self.model.pieces(encoded).argmax(-1), strict=True)
             for record, (spelling, pieces) in zip(records, paths, strict=True):
                 true = spoken_letters(record["text"])

@@ -35,7 +35,7 @@ from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 
 ROW = 256  # tokens: lessons are packed into rows of so many, or of a multiple for the longest
-CLIP_EVERY = 8  # steps: then the spoken-picture part of the batch is clips (four pictures each)
+CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
@@ -117,7 +117,7 @@ class OmniObjective:
         ears = Projector.from_pretrained(paths.need("audio") / "projector")
         eyes = Projector.from_pretrained(paths.need("vision") / "projector")
         tokens = symbols["<|image|>"], symbols["<|audio|>"]
-        omni = OmniModel(thinker, vision, eyes, audio, ears, *tokens)
+        omni = OmniModel(thinker, vision, eyes, audio, ears, *tokens, picture_notes=True)
         for part in fixed:  # stays as its own stage left it, which saves the time of its gradient
             getattr(omni, part).requires_grad_(False)
         return omni
@@ -183,10 +183,10 @@ class OmniObjective:
         elif kind == "transcript":
             lesson = transcript_lesson(record, rng)
         elif kind == "spoken":
-            lesson = spoken_lesson(record)
+            lesson = spoken_lesson(record, rng)
         elif kind == "spoken_picture":
             scene = self.readers["scenes", split][record["scene"]]
-            lesson = spoken_picture_lesson(record, scene)
+            lesson = spoken_picture_lesson(record, scene, rng)
         elif kind == "talk":
             lesson = chat(sample_conversation(rng, split)["messages"])
         else:

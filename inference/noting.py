@@ -1,0 +1,84 @@
+"""Notes: what is seen and heard is written down before a question about it is answered.
+
+Pictures open their turn with a question that the user did not ask, `NOTE_QUESTION`, and sounds that
+come without words with `TRANSCRIBE_QUESTION`. The model's answers, in its own words, stay in the
+context; then comes what the user asked, a spoken question as it was heard. One thing after another
+is easier than all at once: what that gains is measured beside answers from sight alone.
+
+The notes themselves were learnt from `data/notes.py`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from torch import Tensor
+
+from inference.config import GenerateConfig
+from inference.generation import generate_batch
+from inference.prompt import Prompt
+from models.omni import NOTE_QUESTION
+
+if TYPE_CHECKING:
+    from inference.omni import Omni
+
+TRANSCRIBE_QUESTION = "What did you hear?"
+NOTE_TOKENS = 160  # the longest notes: nine things take 100
+
+
+@dataclass
+class Asked:
+    """One user turn as it comes."""
+
+    text: str
+    images: list[Tensor] = field(default_factory=list)  # each uint8 (3, 224, 224)
+    mels: list[Tensor] = field(default_factory=list)  # each float (128, T)
+
+
+def take_notes(
+    omni: Omni, turns: list[Asked], config: GenerateConfig, room: int
+) -> list[tuple[Prompt, Asked]]:
+    """For each turn what has been written down of its media, and what is left to ask.
+
+    Notes depend on nothing that was said before. Media that leave no room for notes have none.
+    """
+    opened = [Prompt([]) for _ in turns]
+    left = [replace(turn) for turn in turns]
+    pictures = {
+        i: Asked(NOTE_QUESTION, turn.images)
+        for i, turn in enumerate(turns)
+        if turn.images and omni.model.picture_notes
+    }
+    for i, notes, _ in _written(omni, pictures, config, room):
+        opened[i], left[i].images = opened[i] + notes, []
+    sounds = {
+        i: Asked(TRANSCRIBE_QUESTION, mels=turn.mels)
+        for i, turn in enumerate(turns)
+        if turn.mels and not turn.text
+    }
+    for i, notes, words in _written(omni, sounds, config, room):
+        if words:  # where nothing was made out, the sound itself is left to be answered
+            opened[i], left[i].mels, left[i].text = opened[i] + notes, [], words
+    return list(zip(opened, left, strict=True))
+
+
+def _written(
+    omni: Omni, asked: dict[int, Asked], config: GenerateConfig, room: int
+) -> Iterator[tuple[int, Prompt, str]]:
+    """Ask what the user did not: by place the turn with its answer, and the answer's words."""
+    phrased = {place: omni.phrase(one) for place, one in asked.items()}
+    turns = {i: turn for i, turn in phrased.items() if len(turn) + 2 * NOTE_TOKENS <= room}
+    if not turns:
+        return
+    plain = replace(
+        config, max_new_tokens=NOTE_TOKENS, temperature=0.0, repetition_penalty=1.0,
+        top_k=None, top_p=None, min_p=None, stop_strings=(),
+    )
+    head = omni.head(None, config)
+    replies = generate_batch(omni.model, [head + turn for turn in turns.values()], plain, omni.tokenizer)
+    for (place, turn), reply in zip(turns.items(), replies, strict=True):
+        ids = [*turn.ids, *reply, config.eos_token_id]
+        closed = Prompt(ids, turn.images, turn.mels, noted=len(turn.mels))
+        yield place, closed, omni.tokenizer.decode(reply).strip()

@@ -1,0 +1,81 @@
+"""Notes: written down first, kept in the context, and left out where they are not wanted."""
+
+import pytest
+
+from inference.beams import HEARING_BEAMS, beams_for
+from inference.generation import generate
+from inference.noting import NOTE_TOKENS, TRANSCRIBE_QUESTION, Asked
+from inference.omni import Omni
+from inference.prompt import Prompt
+from models.omni import NOTE_QUESTION
+from tests.inference.conftest import tone
+
+
+@pytest.fixture
+def noting(omni, monkeypatch) -> Omni:
+    monkeypatch.setattr(omni.model, "picture_notes", True)
+    return omni
+
+
+def closed(omni, head: Prompt, asked: Asked) -> tuple[Prompt, str]:
+    """A turn that the user did not ask, with its answer, and the answer's words."""
+    config = omni.config(max_new_tokens=NOTE_TOKENS)
+    turn = omni.phrase(asked)
+    reply = generate(omni.model, head + turn, config, omni.tokenizer)
+    return turn + Prompt([*reply, config.eos_token_id]), omni.tokenizer.decode(reply).strip()
+
+
+def test_a_picture_is_noted_before_the_question(noting, red):
+    config = noting.config()
+    asked = noting.take("what is it?", red)
+    notes, _ = closed(noting, noting.head(None, config), Asked(NOTE_QUESTION, asked.images))
+    whole = noting.head("be kind", config) + notes + noting.phrase(Asked("what is it?"))
+    prompt = noting.prompt("what is it?", red, None, None, "be kind", config)
+    assert prompt.ids == whole.ids and len(prompt.images) == 1
+    plain = noting.prompt("what is it?", red, None, None, "be kind", noting.config(notes=False))
+    assert plain.ids == (noting.head("be kind", config) + noting.turn("what is it?", red)).ids
+
+
+def test_a_model_that_was_not_taught_notes_takes_none(omni, red):
+    config = omni.config()
+    assert not omni.model.picture_notes
+    assert omni.prompt("what?", red, None, None, None, config).ids == (
+        omni.head(None, config) + omni.turn("what?", red)
+    ).ids
+
+
+def test_a_spoken_question_is_written_down_and_then_asked(omni):
+    sound, config = (tone(500), 16_000), omni.config()
+    mels = omni.take(None, None, sound).mels
+    notes, words = closed(omni, omni.head(None, config), Asked(TRANSCRIBE_QUESTION, mels=mels))
+    assert words
+    prompt = omni.prompt(None, None, sound, None, None, config)
+    assert prompt.ids == (omni.head(None, config) + notes + omni.phrase(Asked(words))).ids
+    assert (len(prompt.mels), prompt.noted) == (1, 1)
+    assert beams_for(config, prompt) == 1
+    direct = omni.prompt(None, None, sound, None, None, omni.config(notes=False))
+    assert beams_for(config, direct) == HEARING_BEAMS
+
+
+def test_words_about_a_sound_are_asked_of_the_sound(omni):
+    prompt = omni.prompt("how loud?", None, (tone(500), 16_000), None, None, omni.config())
+    assert (len(prompt.mels), prompt.noted) == (1, 0)
+
+
+def test_media_that_leave_no_room_have_no_notes(noting, red):
+    config = noting.config(max_seq_len=49 + 2 * NOTE_TOKENS, max_new_tokens=20)
+    prompt = noting.prompt("what?", red, None, None, None, config)
+    assert prompt.ids == (noting.head(None, config) + noting.turn("what?", red)).ids
+
+
+def test_many_turns_are_noted_as_one_by_one(noting, red, blue):
+    config = noting.config(max_new_tokens=8)
+    sound = (tone(300), 16_000)
+    turns = [
+        noting.take("what?", red), noting.take("hello"), noting.take(None, None, sound),
+        noting.take(None, blue, sound),
+    ]
+    together = noting.prompts(turns, config)
+    alone = [noting.prompts([turn], config)[0] for turn in turns]
+    assert [prompt.ids for prompt in together] == [prompt.ids for prompt in alone]
+    assert [len(prompt.mels) for prompt in together] == [0, 0, 1, 1]
