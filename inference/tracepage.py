@@ -56,11 +56,13 @@ def write_page(path: str | Path, session: ChatSession, speech: dict | None = Non
 
 def page_data(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> dict:
     """All that the page's script draws."""
-    tokenizer, turn = session.omni.tokenizer, session.turns[-1]
+    tokenizer = session.omni.tokenizer
+    notes, question = noted(tokenizer, session.turns[-1].prompt.ids)
     layers = kept_layers(seen.attention)
     config = session.config
     return {
-        "question": tokenizer.decode(turn.prompt.ids).strip(),
+        "question": question,
+        "notes": notes,
         "answer": session.messages[-1]["content"],
         "checkpoint": session.omni.folder.name,
         "temperature": config.temperature,
@@ -81,6 +83,15 @@ def page_data(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> dict:
         "lanes": lanes(session, seen, spoken),
         "speech": [sentence_data(sentence) for sentence in spoken],
     }
+
+
+def noted(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], str]:
+    """A turn's notes of pictures and sounds, and the question that follows them."""
+    user, assistant = (tokenizer.symbols[f"<|{role}|>"] for role in ("user", "assistant"))
+    starts = [place for place, token in enumerate(ids) if token == user]
+    parts = [ids[a:b] for a, b in zip(starts, [*starts[1:], len(ids)], strict=True)]
+    notes = [part[part.index(assistant) + 1 :] for part in parts[:-1]]
+    return [tokenizer.decode(note).strip() for note in notes], tokenizer.decode(parts[-1]).strip()
 
 
 # ---- words and guesses

@@ -202,6 +202,14 @@ def page(omni, tmp_path_factory):
     return path, session, question
 
 
+def test_notes_are_told_from_the_question(omni):
+    session, _ = ask(omni, audio=SOUND)
+    data = page_data(session, trace(session), [])
+    assert [data["question"]] == data["notes"] and data["question"]
+    session, _ = ask(omni, text="Hi")
+    assert page_data(session, trace(session), [])["notes"] == []
+
+
 def test_the_page_contains_every_piece(page):
     path, session, question = page
     seen, held = trace(session), Page(path)
