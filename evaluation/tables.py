@@ -79,10 +79,13 @@ def summary(results: Results) -> str:
 
 def vision(results: Results) -> str:
     """Scenes by kind of question with their controls."""
-    columns = ("scene", "blank", "shuffled", "majority")
+    columns = ("scene", "at_once", "blank", "shuffled", "majority")
     kinds = names_under(results, "vision", "scene/") or ["all"]
     return table(
-        ["question", "right", "grey picture", "another picture", "most frequent answer"],
+        [
+            *("question", "right", "without notes", "grey picture", "another picture"),
+            "most frequent answer",
+        ],
         [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
     )
 

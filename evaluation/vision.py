@@ -1,7 +1,7 @@
 """Seeing: questions about held-out scenes and clips, beside what blind answers would score.
 
-Held out are scenes of a fresh seed, combinations of object and colour, and wordings. Controls: a
-grey picture, another scene's picture, and each kind's most frequent answer.
+Held out are scenes of a fresh seed, combinations of object and colour, and wordings. Controls:
+answers without notes, a grey picture, another scene's picture, each kind's most frequent answer.
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
     questions = [rng.choice(scenes.record(i)["questions"]) for i in range(n)]
     kinds = [q["kind"] for q in questions]
 
-    def ask(images: list[Tensor], desc: str) -> list[bool]:
+    def ask(images: list[Tensor], desc: str, asker: Asker = asker) -> list[bool]:
         asked = questions[: len(images)]
         pairs = zip(asked, images, strict=True)
         turns = [Asked(q["question"], [image]) for q, image in pairs]
@@ -70,6 +70,8 @@ def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
     figures = by_kind("scene", kinds, ask(images, "scenes"))
     few = min(CONTROLS, n)
     figures |= by_kind("blank", kinds[:few], ask([BLANK] * few, "blank pictures"))
+    at_once = ask(images[:few], "scenes, without notes", asker.without_notes())
+    figures |= by_kind("at_once", kinds[:few], at_once)
     wrong = [images[i] for i in another(n)[:few]]
     figures |= by_kind("shuffled", kinds[:few], ask(wrong, "shuffled pictures"))
     return figures | by_kind("majority", kinds, graded(majority(questions), questions))
