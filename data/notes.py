@@ -13,16 +13,10 @@ from collections import Counter
 
 from data.captions import background_phrase, list_phrase, noun
 from data.objects import count_word
-from data.render import CELL
+from data.render import cell_of
 from data.scene import SIZE, Scene, Thing
 
 ROWS, COLUMNS = ("top", "", "bottom"), ("left", "", "right")
-
-
-def cell_of(thing: Thing) -> tuple[int, int]:
-    """Row and column of the 32-pixel cell that holds a thing's centre, from the top left."""
-    last = SIZE // CELL - 1
-    return tuple(min(last, max(0, int(at // CELL))) for at in (thing.y, thing.x))
 
 
 def reading_order(scene: Scene) -> list[Thing]:

@@ -19,20 +19,24 @@ MANIFEST_SETS = ("speechocean762", "fsdd", "speech_commands_3words")
 PEAK = 0.7  # of full scale
 
 
-def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
-    """Utterances of a split in the order of the shards; see `build_real_hearing`."""
+def _read(folder: Path, layout: str, split: str) -> Iterator[Recording]:
     if layout != "all":
         if layout not in READERS:
             raise UserError(f"unknown layout {layout!r}; choose all, {', '.join(READERS)}")
-        found = READERS[layout](folder, split)
-        yield from (one for one in found if 0.1 <= len(one.wave) / RATE <= MAX_SECONDS)
+        yield from READERS[layout](folder, split)
         return
     present = [name for name in MANIFEST_SETS if (folder / name).is_dir()]
     for name in set(MANIFEST_SETS) - set(present):
         print(f"notice: {folder / name} is missing and left out", file=sys.stderr)
     for name in present:
-        found = manifest(folder / name, split)
-        yield from (one for one in found if 0.1 <= len(one.wave) / RATE <= MAX_SECONDS)
+        yield from manifest(folder / name, split)
+
+
+def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
+    """Utterances of a split in the order of the shards; see `build_real_hearing`."""
+    for recording in _read(folder, layout, split):
+        if 0.1 <= len(recording.wave) / RATE <= MAX_SECONDS:
+            yield recording
 
 
 def kind_of(recording: Recording) -> str:

@@ -326,6 +326,11 @@ def thing_labels(thing: Thing) -> list[int]:
     return labels
 
 
+def cell_of(thing: Thing) -> tuple[int, int]:
+    """Row and column of the 32-pixel cell that holds a thing's centre, from the top left."""
+    return tuple(min(GRID - 1, max(0, int(at // CELL))) for at in (thing.y, thing.x))
+
+
 def render_with_cells(scene: Scene) -> tuple[Image.Image, np.ndarray]:
     """Picture and labels: int16 (len(PLANES), 7, 7), planes in the order of `label_vocab`."""
     rng = np.random.default_rng(scene.seed)
@@ -346,7 +351,7 @@ def render_with_cells(scene: Scene) -> tuple[Image.Image, np.ndarray]:
         best = np.maximum(best, share)
         cells[:, owned] = np.array(thing_labels(thing), np.int16)[:, None]
     for thing in scene.things:  # after all: the cell of a centre belongs to its thing
-        column, row = (min(GRID - 1, max(0, int(v // CELL))) for v in (thing.x, thing.y))
+        row, column = cell_of(thing)
         cells[:, row, column] = thing_labels(thing)
         cells[PLANES.index("centre"), row, column] = 1
     return _finish(image, scene, rng), cells

@@ -37,8 +37,8 @@ def measure(setting: Setting) -> Measured:
     asker, n = Asker(omni), setting.count(CLIPS)
     quiet = records(heard(setting), n)
     figures = transcribe(asker, quiet, "quiet")
-    plain = Asker(omni, ctc_weight=0.0)  # the Thinker alone
-    figures["quiet/without_letters"] = transcribe(plain, quiet, "thinker")["thinker/wer"]
+    alone = transcripts(Asker(omni, ctc_weight=0.0), quiet, "hearing, the Thinker alone")
+    figures["quiet/without_letters"] = error_rate(compared(quiet, alone), SEED)
     figures |= sphinx([maker(setting).wave(i) for i in range(setting.count(SPHINX))], setting, "quiet")
     figures |= transcribe(asker, records(heard(setting, NOISE_DB), n), "noisy")
     return figures | (measure_recorded(asker, setting, n) if setting.real_dir else {})
@@ -57,7 +57,7 @@ def measure_recorded(asker: Asker, setting: Setting, n: int) -> Measured:
     figures |= sphinx(waves, setting, "recorded")
     words = records(ShardReader(folder), n, ("word", "digits"))
     said = transcripts(asker, words, "commands")
-    right = [word_errors(r["text"], s)[0] == 0 for r, s in zip(words, said, strict=True)]
+    right = [errors == 0 for errors, _ in compared(words, said)]
     return figures | {"commands/right": rate(right, SEED)}
 
 
@@ -93,11 +93,16 @@ def transcripts(asker: Asker, records: list[dict], desc: str) -> list[str]:
     return asker.ask([Asked(TRANSCRIBE_QUESTION, mels=[mel]) for mel in mels], desc)
 
 
+def compared(records: list[dict], said: list[str]) -> list[tuple[int, int]]:
+    """(errors, words of the truth) of each transcript."""
+    return [word_errors(record["text"], s) for record, s in zip(records, said, strict=True)]
+
+
 def transcribe(asker: Asker, records: list[dict], name: str) -> Measured:
     """Word and letter error rates of one set, in all and by voice, corpus and kind of text."""
     said = transcripts(asker, records, f"hearing, {name}")
     truth = [record["text"] for record in records]
-    pairs = [word_errors(t, s) for t, s in zip(truth, said, strict=True)]
+    pairs = compared(records, said)
     letters = [letter_errors(t, s) for t, s in zip(truth, said, strict=True)]
     wrong = [word_errors(t, said[i]) for t, i in zip(truth, another(len(said)), strict=True)]
     figures = {
@@ -116,5 +121,5 @@ def transcribe(asker: Asker, records: list[dict], name: str) -> Measured:
 def sphinx(made: list[tuple[dict, np.ndarray]], setting: Setting, name: str) -> Measured:
     """pocketsphinx, with its own language model, on the waveforms of a set's first clips."""
     said = hear([wave for _, wave in made], setting.workers, desc="pocketsphinx")
-    pairs = [word_errors(record["text"], s) for (record, _), s in zip(made, said, strict=True)]
+    pairs = compared([record for record, _ in made], said)
     return {f"{name}/pocketsphinx": error_rate(pairs, SEED)}

@@ -19,12 +19,11 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.generation import generate_batch
 from inference.prompt import Prompt
-from models.omni import NOTE_QUESTION
+from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
 
 if TYPE_CHECKING:
     from inference.omni import Omni
 
-TRANSCRIBE_QUESTION = "What did you hear?"
 NOTE_TOKENS = 160  # the longest notes: nine things take 100
 
 

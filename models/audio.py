@@ -123,8 +123,10 @@ class AudioEncoder(Pretrained):
         )
         self.layers = nn.ModuleList(AudioBlock(c) for _ in range(c.num_layers))
         self.norm = RMSNorm(c.hidden_size)
-        self.spell = nn.Linear(c.hidden_size, SLOTS * LABELS)
         self.apply(init_weights)
+        with torch.random.fork_rng(devices=[]):  # parts drawn after the ears are as without the head
+            self.spell = nn.Linear(c.hidden_size, SLOTS * LABELS)
+            init_weights(self.spell)
 
     def letters(self, encoded: Tensor) -> Tensor:
         """Log-probabilities of letters. (B, n, hidden) -> (B, SLOTS * n, labels)"""

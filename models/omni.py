@@ -18,6 +18,7 @@ from models.projector import Projector
 from models.thinker import Thinker
 from models.vision import VisionEncoder
 
+TRANSCRIBE_QUESTION = "What did you hear?"  # a sound is first answered with its words
 NOTE_QUESTION = "Note what you see."  # a picture is first answered with notes (data/notes.py)
 PARTS = {
     "thinker": Thinker,

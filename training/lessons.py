@@ -9,13 +9,13 @@ import random
 from data.notes import clip_notes, scene_notes
 from data.scene import Scene
 from models.audio import audio_tokens
-from models.omni import NOTE_QUESTION
+from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
 
 FRAMES = 4  # pictures of a clip
 NOTED = 0.85  # of the lessons with pictures begin with notes; the others answer from sight alone
 TRANSCRIBE = (
-    "What did you hear?",
-    "What did you hear?",
+    TRANSCRIBE_QUESTION,
+    TRANSCRIBE_QUESTION,
     "Write down what you hear.",
     "Transcribe this.",
     "What is said here?",
@@ -92,7 +92,7 @@ def spoken(record: dict, media: list[dict], rng: random.Random) -> list[dict]:
     """The messages of a spoken question: written down and then answered as typed, or at once."""
     answer = record["question"]["answer"]
     if rng.random() < NOTED:
-        heard = turn([sound_part(record), text_part(TRANSCRIBE[0])], record["text"])
+        heard = turn([sound_part(record), text_part(TRANSCRIBE_QUESTION)], record["text"])
         return heard + turn([*media, text_part(record["text"])], answer)
     return turn([*media, sound_part(record)], answer)
 

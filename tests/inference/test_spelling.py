@@ -10,7 +10,7 @@ from torch.nn import functional as F
 from inference.config import GenerateConfig
 from inference.generation import generate
 from inference.omni import SHIPPED, Omni
-from inference.spelling import Speller, Spelling
+from inference.spelling import Speller, Spelling, speller_for
 from models.letters import LABELS, LETTERS, spoken_letters
 from training.objectives.audio import ctc_labels
 
@@ -106,6 +106,12 @@ def test_transcripts_of_the_shipped_model_use_it():
     heard = omni.prompt("What did you hear?", None, sound, None, None, omni.config())
     asked = omni.prompt("Why?", None, sound, None, None, omni.config())
     assert heard.transcript and not asked.transcript
+
+    def judged(prompt, weight: float) -> bool:
+        config = omni.config(ctc_weight=weight)
+        return speller_for(omni.model, prompt, config, omni.tokenizer) is not None
+
+    assert judged(heard, 0.3) and not judged(heard, 0.0) and not judged(asked, 0.3)
     said = [
         omni.tokenizer.decode(generate(omni.model, heard, omni.config(ctc_weight=w), omni.tokenizer))
         for w in (0.0, 0.3)
