@@ -29,7 +29,6 @@ from data.speaking import build_speaking
 from data.tts import flite
 from evaluation import codebooks
 from evaluation.asking import another
-from evaluation.fidelity import liked, understood
 from evaluation.judge import hear, knows
 from evaluation.language import arpa
 from evaluation.results import error_rate, mean, rate
@@ -68,26 +67,31 @@ class Row:
 
 def measure(setting: Setting) -> Measured:
     """Figures of every stage."""
+    speaker = Speaker.from_pretrained(setting.ckpt_dir)
+    chosen, reader = held_out(setting, speaker)
+    rows = [say(speaker, item) for item in tqdm(chosen, desc="speaking")]
+    drawn = generated(setting.count(GENERATED), speaker.voices[0])
+    plain = [say(speaker, item) for item in tqdm(drawn, desc="speaking generated sentences")]
+    workers = setting.workers
+    figures = judged(rows, workers) | matched(plain, workers) | pace(rows)
+    figures |= strangers(speaker, setting, setting.count(STRANGERS))
+    codes = [row.codes for row in rows]
+    everything = torch.cat(all_codes(speaker, reader))
+    figures |= codebooks.use(everything, speaker.codec.config.codebook_size)
+    teachers = [row.waves["teacher"] for row in rows]
+    figures |= codebooks.ladder(speaker, codes, teachers, [row.text for row in rows], workers)
+    return figures | endings(speaker, setting)
+
+
+def held_out(setting: Setting, speaker: Speaker) -> tuple[list[dict], ShardReader]:
+    """The sentences that are judged, said by the teacher, and all that they are chosen from."""
     folder = setting.data_dir / "speaking_test"
     build_speaking(
         folder, TEST_UTTERANCES, SEED, "test", workers=setting.workers,
         text_folder=str(setting.real_dir) if setting.real_dir else None, ordinary_only=True,
     )
-    speaker = Speaker.from_pretrained(setting.ckpt_dir)
-    chosen = sentences(ShardReader(folder), setting.count(SENTENCES), speaker.voices)
-    rows = [say(speaker, item) for item in tqdm(chosen, desc="speaking")]
-    drawn = generated(setting.count(GENERATED), speaker.voices[0])
-    plain = [say(speaker, item) for item in tqdm(drawn, desc="speaking generated sentences")]
-    workers = setting.workers
-    figures = judged(rows, workers) | matched(plain, workers)
-    figures |= fidelity(rows) | pace(rows)
-    figures |= strangers(speaker, setting, setting.count(STRANGERS))
-    codes = [row.codes for row in rows]
-    everything = torch.cat(all_codes(speaker, ShardReader(folder)))
-    figures |= codebooks.use(everything, speaker.codec.config.codebook_size)
-    teachers = [row.waves["teacher"] for row in rows]
-    figures |= codebooks.ladder(speaker, codes, teachers, [row.text for row in rows], workers)
-    return figures | endings(speaker, setting)
+    reader = ShardReader(folder)
+    return sentences(reader, setting.count(SENTENCES), speaker.voices), reader
 
 
 def known_answers(rng: random.Random, split: str, count: int) -> list[str]:
@@ -140,7 +144,7 @@ def all_codes(speaker: Speaker, reader: ShardReader) -> list[Tensor]:
 @torch.inference_mode()
 def say(speaker: Speaker, item: dict) -> Row:
     """One sentence by the teacher, through codec and vocoders, and by the Talker."""
-    wave, mel, codes = teacher_codes(speaker, item["wave"])
+    wave, _, codes = teacher_codes(speaker, item["wave"])
     coded = speaker.codec.decode(codes[None])  # (1, 128, T)
     seconds: dict[str, float] = {}
     start = time.perf_counter()
@@ -150,16 +154,8 @@ def say(speaker: Speaker, item: dict) -> Row:
         chunks.append(chunk)
     seconds["talker"] = time.perf_counter() - start
     talked = np.concatenate(chunks)
-    start = time.perf_counter()
-    guessed = griffin_lim(mel, seed=SEED)[0]
-    seconds["griffinlim"] = time.perf_counter() - start
-    start = time.perf_counter()
-    sounded = refine(speaker.vocoder(mel), mel)[0]
-    seconds["vocoder"] = time.perf_counter() - start
     waves = {
         "teacher": wave,
-        "griffinlim": guessed,
-        "vocoder": sounded,
         "codec_griffinlim": griffin_lim(coded, seed=SEED)[0],
         "codec_vocoder": refine(speaker.vocoder(coded), coded)[0],
     }
@@ -223,18 +219,6 @@ def against(name: str, texts: list[str]) -> dict[str, list[str]]:
     return {name: texts, "talker_shuffled": [texts[i] for i in another(len(texts))]}
 
 
-def fidelity(rows: list[Row]) -> Measured:
-    """STOI and PESQ against the teacher's wave, where the timing is its."""
-    figures: Measured = {}
-    true = [row.waves["teacher"] for row in rows]
-    for name in ("griffinlim", "vocoder", "codec_griffinlim", "codec_vocoder"):
-        made = [row.waves[name] for row in rows]
-        figures[f"{name}/stoi"] = mean(understood(true, made), SEED)
-        if scores := liked(true, made):
-            figures[f"{name}/pesq"] = mean(scores, SEED)
-    return figures
-
-
 def pace(rows: list[Row]) -> Measured:
     """Computing time beside the sound's, time to the first sound, length beside the teacher's."""
     lengths = [len(row.waves["talker"]) / SAMPLE_RATE for row in rows]
@@ -246,9 +230,6 @@ def pace(rows: list[Row]) -> Measured:
         "talker/duration_ratio": mean(ratios, SEED),
         "talker/first_sound": mean([1000 * row.seconds["first"] for row in rows], SEED, "ms"),
     }
-    for name in ("griffinlim", "vocoder"):
-        speeds = [true / row.seconds[name] for row, true in zip(rows, taught, strict=True)]
-        figures[f"{name}/times_real_time"] = mean(speeds, SEED)
     return figures
 
 

@@ -57,6 +57,8 @@ def summary(results: Results) -> str:
     rows = [
         ("Questions about held-out pictures, right", "vision", "scene/all", "blank/all",
          "grey picture"),
+        ("Photographs named, 100 kinds (CIFAR-100), right", "vision", "photo/cifar100",
+         "photo_shuffled/all", "another photograph"),
         ("What changes in held-out clips, right", "vision", "clip/all", "clip_blank/all",
          "grey frames"),
         ("Spoken questions about pictures, right", "joint", "picture/spoken", "picture/blank",
@@ -106,6 +108,21 @@ def clips(results: Results) -> str:
     return table(
         ["question", "right", "grey frames", "frames backwards"],
         [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
+    )
+
+
+def photos(results: Results) -> str:
+    """Photographs by set, with the controls of all of them."""
+    rows = [
+        ("10 kinds of things (CIFAR-10)", "photo/cifar10"),
+        ("100 kinds of things (CIFAR-100)", "photo/cifar100"),
+        ("10 kinds of clothing", "photo/clothing_cc0"),
+        ("is it a …? (all sets)", "photo/check"),
+        ("control: another photograph (all sets)", "photo_shuffled/all"),
+        ("control: without the glance (all sets)", "photo_no_glance/all"),
+    ]
+    return table(
+        ["photographs, unseen", "right"], [[what, show(results, "vision", key)] for what, key in rows]
     )
 
 
@@ -181,8 +198,7 @@ def text(results: Results) -> str:
 def speech(results: Results) -> str:
     """From the teacher to the Talker."""
     rows = [
-        ("teacher (flite)", "teacher"), ("mel → Griffin-Lim", "griffinlim"),
-        ("mel → vocoder", "vocoder"), ("codec → Griffin-Lim", "codec_griffinlim"),
+        ("teacher (flite)", "teacher"), ("codec → Griffin-Lim", "codec_griffinlim"),
         ("codec → vocoder", "codec_vocoder"), ("**Talker → vocoder**", "talker"),
         ("control: Talker, another sentence", "talker_shuffled"),
         ("control: Talker, backwards", "talker_reversed"),
@@ -194,9 +210,25 @@ def speech(results: Results) -> str:
 
     return table(
         ["speech", "word error rate, open judge", "letter error rate, the same",
-         "generated sentences, matched judge", "right sentence of the set chosen", "STOI", "PESQ"],
-        [[what, *(cell(f"{name}/{key}")
-                  for key in ("wer", "cer", "matched", "closed", "stoi", "pesq"))]
+         "generated sentences, matched judge", "right sentence of the set chosen"],
+        [[what, *(cell(f"{name}/{key}") for key in ("wer", "cer", "matched", "closed"))]
+         for what, name in rows],
+    )
+
+
+def vocoder(results: Results) -> str:
+    """The vocoder beside Griffin-Lim."""
+    rows = [
+        ("mel → Griffin-Lim, 32 rounds", "griffinlim"), ("mel → vocoder", "vocoder"),
+        ("codec → Griffin-Lim, 32 rounds", "codec_griffinlim"),
+        ("codec → vocoder", "codec_vocoder"),
+    ]
+    keys = ("stoi", "pesq", "times_real_time_one_thread", "times_real_time")
+    have = results.get("vocoder", {}).get("figures", {})
+    return table(
+        ["", "STOI", "PESQ", "times real time, one thread", "all threads"],
+        [[what, *(show(results, "vocoder", f"{name}/{key}") if not have or f"{name}/{key}" in have
+                  else "" for key in keys)]
          for what, name in rows],
     )
 
@@ -218,8 +250,6 @@ def speaking(results: Results) -> str:
             ("random sentences, half the teacher's length or less", "robust/cut"),
             ("computing time per second of speech", "talker/real_time_factor"),
             ("from the sentence to its first sound", "talker/first_sound"),
-            ("vocoder, times real time", "vocoder/times_real_time"),
-            ("Griffin-Lim, times real time", "griffinlim/times_real_time"),
         )
     ]
     return table(["", "Talker", "teacher"], rows)
@@ -322,10 +352,10 @@ def names_of(results: Results, section: str, prefix: str) -> list[str]:
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
-    "summary": summary, "vision": vision, "turns": turns, "clips": clips, "audio": audio,
-    "voices": voices, "joint": joint, "text": text, "speech": speech, "speaking": speaking,
-    "codec": codec, "caches": caches, "speed": speed, "context": context,
-    "batch": batch, "memory": memory, "attention": attention,
+    "summary": summary, "vision": vision, "photos": photos, "turns": turns, "clips": clips,
+    "audio": audio, "voices": voices, "joint": joint, "text": text, "speech": speech,
+    "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
+    "context": context, "batch": batch, "memory": memory, "attention": attention,
 }  # fmt: skip
 
 

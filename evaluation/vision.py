@@ -1,4 +1,4 @@
-"""Seeing: questions about held-out scenes and clips, beside what blind answers would score.
+"""Seeing: questions about held-out scenes, clips and photographs, beside what blind answers would score.
 
 Held out are scenes of a fresh seed, combinations of object and colour, and wordings. Controls:
 answers without notes, a grey picture, another scene's picture, each kind's most frequent answer.
@@ -16,6 +16,7 @@ from data.scenes import build_clips, build_scenes
 from data.scoring import score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
+from evaluation.photos import ask_photos
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from inference.noting import Asked
@@ -36,7 +37,8 @@ def measure(setting: Setting) -> Measured:
     build_clips(clips, CLIPS, SEED, "test", workers=setting.workers)
     figures = ask_scenes(asker, ShardReader(scenes), setting)
     figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
-    return figures | ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
+    figures |= ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
+    return figures | ask_photos(asker, setting)
 
 
 def by_kind(name: str, kinds: list[str], right: list[bool]) -> Measured:

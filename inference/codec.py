@@ -116,7 +116,7 @@ def run_decode(args: argparse.Namespace) -> None:
     if not 1 <= books <= codec.config.num_codebooks:
         raise UserError(f"--codebooks {books}: this codec has 1 to {codec.config.num_codebooks}")
     codes, samples = read_codes(args.source, codec)
-    vocoder = Vocoder.from_pretrained(args.ckpt_dir, "vocoder")
+    vocoder = Vocoder.from_pretrained(args.ckpt_dir, "vocoder").quicken()
     wave = decode(codec, vocoder, codes, books, args.vocoder)[:samples]
     write_audio(args.target, wave.numpy(), SAMPLE_RATE)
     bitrate = codec.config.bitrate * books / codec.config.num_codebooks  # bits a second

@@ -45,7 +45,7 @@ class Speaker:
             Frontend.from_pretrained(folder, "frontend"),
             Talker.from_pretrained(folder, "talker"),
             MelCodec.from_pretrained(folder, "codec"),
-            Vocoder.from_pretrained(folder, "vocoder"),
+            Vocoder.from_pretrained(folder, "vocoder").quicken(),
         )
 
     @property

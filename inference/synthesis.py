@@ -21,7 +21,7 @@ from models.refine import REACH, refine
 from models.vocoder import Vocoder
 
 VOCODERS = ("neural", "griffinlim")
-CHUNK = 28  # code frames made at a time: 1.1 s. Fewer than 23 settle no sound at all
+CHUNK = 28  # code frames made at a time: 1.1 s. Fewer than 21 settle no sound at all
 
 
 def check_vocoder(name: str) -> str:

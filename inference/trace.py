@@ -140,6 +140,7 @@ def stage_names(model) -> list[str]:
         f"vision.layers.{len(model.vision.layers) - 1}",
         "vision",
         "vision_projector",
+        *(["glance"] if model.glance is not None else []),
         "audio.convs.1",
         *([f"audio.layers.{fast - 1}"] if fast else []),
         "audio.convs.2",

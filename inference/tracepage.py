@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
+import torch
 from PIL import Image
 from torch import Tensor
 
@@ -22,6 +23,7 @@ from inference.omni import given
 from inference.output import check_page_path, write_text
 from inference.session import ChatSession
 from inference.trace import Spoken, Trace, trace, trace_speech
+from models.glance import Glance
 from models.mel import FRAME_RATE, HOP, SAMPLE_RATE
 from models.omni import OmniModel
 from models.tokenizer import Tokenizer
@@ -210,7 +212,7 @@ def eye_stages(model: OmniModel, seen: Trace) -> list[dict]:
     """From pixels to tokens of the Thinker's width."""
     shapes, c = seen.shapes, model.vision.config
     deep = len(model.vision.layers)
-    return [
+    found = [
         stage("pixels", (len(seen.sequence.images), *seen.sequence.images[0].shape), "0 to 255"),
         stage("patches", shapes["vision.patch_embed"], f"{c.patch_size} × {c.patch_size} pixels"),
         stage("stem", shapes["vision.stem"], "convolutions: edges, textures"),
@@ -218,6 +220,22 @@ def eye_stages(model: OmniModel, seen: Trace) -> list[dict]:
         stage("tokens", shapes["vision"], f"{c.merge} × {c.merge} places joined"),
         stage("projector", shapes["vision_projector"], "to the Thinker's width"),
     ]
+    if model.glance is not None:
+        said = glanced(model.glance, seen.sequence.images)
+        found.append(stage("glance", shapes["glance"], said))
+    return found
+
+
+@torch.inference_mode()
+def glanced(glance: Glance, images: list[Tensor]) -> str:
+    """What it takes the last picture for: "photo of a fox 71 %, wolf 12 %", or that it is none."""
+    device = glance.words.device
+    shares = glance.probabilities(images[-1][None].to(device))[0]  # (1 + names,)
+    names = ["no photo", *(f"photo of {name}" for name in glance.config.names)]
+    best = shares.topk(min(3, len(names)))
+    return ", ".join(
+        f"{names[i]} {share:.0%}" for i, share in zip(best.indices, best.values, strict=True)
+    )
 
 
 def ear_stages(model: OmniModel, seen: Trace) -> list[dict]:

@@ -35,7 +35,9 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "further": "audio: utterances by more voices; omni: whether they are learnt from, too",
     "recorded": "whether recorded people are learnt from, too (needs --real_dir)",
     "utterances": "spoken sentences",
-    "shares": "lessons of each kind in the pattern that a batch repeats",
+    "shares": "lessons of each kind (glance: pictures of each set) in the pattern that a batch repeats",
+    "photos": "photographs of each set, at most (needs --real_dir)",
+    "drawn": "scenes that the glance learns to say nothing about",
     "fixed": "parts that stay as their own stages left them",
 }
 EXPORTS = "inference/__init__.py"

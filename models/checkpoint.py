@@ -15,8 +15,10 @@ from torch import Tensor, nn
 
 from models.errors import UserError
 from models.files import replacing
+from models.quantization import quantise_rows
 
 WEIGHTS = "model"  # default stem: model.safetensors beside config.json
+SCALE = "_scale"  # beside the int8 matrix `weight`, as compressed-tensors names it
 NAMED = 3  # how many offending keys an error names before it counts the rest
 
 
@@ -53,7 +55,31 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
             tensors.update(load_file(path))
         except (SafetensorError, OSError) as error:
             raise UserError(f"corrupt weights: {path} ({error}). Get the file again") from None
-    return tensors
+    return unpacked(tensors)
+
+
+def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """int8 matrices (rows, …) times their scales (rows, 1), the rest as it is."""
+    out = {}
+    for key, value in tensors.items():
+        scale = tensors.get(key + SCALE)
+        if value.dtype == torch.int8 and scale is not None:
+            value = (value.flatten(1) * scale.float()).view_as(value)
+        if not (key.endswith(SCALE) and key.removesuffix(SCALE) in tensors):
+            out[key] = value
+    return out
+
+
+def packed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Matrices and kernels as int8 with a scale for each row, the rest in bfloat16."""
+    out = {}
+    for key, value in tensors.items():
+        if value.is_floating_point() and value.dim() >= 2:
+            codes, scales = quantise_rows(value.flatten(1))  # (rows, n), (rows, 1)
+            out[key], out[key + SCALE] = codes.view_as(value), scales
+        else:
+            out[key] = value.to(torch.bfloat16) if value.is_floating_point() else value
+    return out
 
 
 def write_tensors(folder: Path, name: str, tensors: dict[str, Tensor]) -> None:
@@ -97,8 +123,13 @@ class Pretrained(nn.Module):
     folder: Path | None = None  # where the weights were read
 
     def saved_tensors(self, dtype: torch.dtype) -> dict[str, Tensor]:
-        """What goes to disk: floating point in `dtype`, the rest as it is."""
+        """What goes to disk: floating point in `dtype`, the rest as it is.
+
+        torch.int8 packs the matrices: half of bfloat16's size, 8 bits beside its row's largest.
+        """
         state = self.state_dict()
+        if dtype == torch.int8:
+            return {key: value.contiguous() for key, value in packed(state).items()}
         return {
             key: (value.to(dtype) if value.is_floating_point() else value).contiguous()
             for key, value in state.items()

@@ -48,7 +48,7 @@ class CodecConfig:
 
 
 class DepthwiseTime(nn.Module):
-    """Each channel mixes a window of frames with its own weights: (B, T, D) -> (B, T, D)."""
+    """Each channel mixes a window of frames with its own weights: (B, T, D) -> (B, rows, D)."""
 
     def __init__(self, dim: int, kernel_size: int):
         super().__init__()
@@ -56,13 +56,15 @@ class DepthwiseTime(nn.Module):
         self.weight = nn.Parameter(torch.randn(kernel_size, dim) / kernel_size)
         self.bias = nn.Parameter(torch.zeros(dim))
 
-    def forward(self, x: Tensor) -> Tensor:
+    def forward(self, x: Tensor, rows: int | None = None) -> Tensor:
+        """What is computed beyond the T frames, where more `rows` are wanted, means nothing."""
         T = x.shape[1]
-        padded = F.pad(x, (0, 0, self.reach, self.reach))  # (B, T + 2·reach, D)
+        rows = rows or T
+        padded = F.pad(x, (0, 0, self.reach, self.reach + rows - T))  # (B, rows + 2·reach, D)
         taps = self.weight.to(x.dtype)
-        out = self.bias.to(x.dtype) + padded[:, :T] * taps[0]
+        out = torch.addcmul(self.bias.to(x.dtype), padded[:, :rows], taps[0])
         for i in range(1, len(taps)):
-            out = torch.addcmul(out, padded[:, i : i + T], taps[i])
+            out.addcmul_(padded[:, i : i + rows], taps[i])
         return out
 
 
@@ -76,8 +78,10 @@ class MixBlock(nn.Module):
         self.up = nn.Linear(dim, intermediate)
         self.down = nn.Linear(intermediate, dim)
 
-    def forward(self, x: Tensor) -> Tensor:
-        return x + self.down(F.gelu(self.up(self.norm(self.time(x)))))
+    def forward(self, x: Tensor, rows: int | None = None) -> Tensor:
+        """The matrices are applied to `rows` frames, of which the T of x are kept."""
+        y = self.norm(self.time(x, rows)).to(self.up.weight.dtype)  # (B, rows, D)
+        return x + self.down(F.gelu(self.up(y)))[:, : x.shape[1]]
 
 
 class MelCodec(Pretrained):

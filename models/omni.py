@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import read_json, write_json
 from models.errors import UserError
+from models.glance import Glance
 from models.projector import Projector
 from models.thinker import Thinker
 from models.vision import VisionEncoder
@@ -24,9 +25,11 @@ PARTS = {
     "thinker": Thinker,
     "vision": VisionEncoder,
     "vision_projector": Projector,
+    "glance": Glance,
     "audio": AudioEncoder,
     "audio_projector": Projector,
 }
+OPTIONAL = {"glance"}  # without it, photographs have no names
 
 
 class OmniModel(nn.Module):
@@ -35,6 +38,7 @@ class OmniModel(nn.Module):
     Args:
         image_token, audio_token: ids of the placeholders `<|image|>` and `<|audio|>`.
         picture_notes: whether it was taught to note what it sees.
+        glance: tells what a photograph shows; None where it learnt from no photographs.
     """
 
     def __init__(
@@ -47,17 +51,20 @@ class OmniModel(nn.Module):
         image_token: int,
         audio_token: int,
         picture_notes: bool = False,
+        glance: Glance | None = None,
     ):
         super().__init__()
         self.thinker = thinker
         self.vision, self.vision_projector = vision, vision_projector
+        self.glance = glance
         self.audio, self.audio_projector = audio, audio_projector
         self.image_token, self.audio_token = image_token, audio_token
         self.picture_notes = picture_notes
 
     def encode_images(self, pixels: Tensor) -> Tensor:
         """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""
-        return self.vision_projector(self.vision(pixels))
+        seen = self.vision_projector(self.vision(pixels))  # (N, 49, hidden)
+        return seen if self.glance is None else self.glance(pixels, seen)
 
     def encode_audio(self, mels: list[Tensor]) -> list[Tensor]:
         """Log-mels of any lengths, each (128, T) -> one (ceil(T / 8), hidden) each."""
@@ -103,10 +110,21 @@ class OmniModel(nn.Module):
             raise ValueError("audio placeholders without audio")
         return x
 
-    def save_pretrained(self, folder: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
-        """Write every part beside one `config.json`; parts of others in it are kept."""
+    def save_pretrained(
+        self,
+        folder: str | Path,
+        dtype: torch.dtype = torch.bfloat16,
+        packed: tuple[str, ...] = (),
+    ) -> None:
+        """Write every part beside one `config.json`; parts of others in it are kept.
+
+        Args:
+            packed: names of parts whose matrices are written as int8 instead of `dtype`.
+        """
         for name in PARTS:
-            save_part(folder, name, getattr(self, name), dtype)
+            part = getattr(self, name)
+            if part is not None:
+                save_part(folder, name, part, torch.int8 if name in packed else dtype)
         path = Path(folder) / "config.json"
         values = {
             "image_token_id": self.image_token,
@@ -125,7 +143,8 @@ class OmniModel(nn.Module):
         values = read_json(Path(folder) / "config.json")
         if values.get("model_type") != "muomni":
             raise UserError(f"{folder} holds a {values.get('model_type')} model, not an omni-model")
-        parts = {name: kind.from_pretrained(folder, name) for name, kind in PARTS.items()}
+        wanted = PARTS.keys() - (OPTIONAL - values.get("parts", {}).keys())
+        parts = {name: PARTS[name].from_pretrained(folder, name) for name in wanted}
         model = cls(
             **parts,
             image_token=values["image_token_id"],

@@ -14,18 +14,19 @@ import torch.nn.functional as F
 from torch import Tensor
 
 from models.frames import joined, weight
-from models.griffinlim import MOMENTUM, magnitude_from_mel
+from models.griffinlim import magnitude_from_mel
 from models.mel import HOP, N_FFT, WIN, window
 
-ROUNDS = 8  # the fewest whose PESQ is safely above that of Griffin-Lim's 32
-OWN_SHARE = 0.4  # of the vocoder's magnitude in the wanted one; PESQ on development speech chose it
-CARRY = MOMENTUM / (1 + MOMENTUM)  # share of the last round's spectrum that is subtracted
+# Of each round, how much of the last one's spectrum is subtracted: momentum, much of it as long as the
+# wave is far from the goal. PESQ on development speech chose this and the share.
+ROUNDS = (0.0, 0.6, 0.6, 0.6, 0.3, 0.3)
+OWN_SHARE = 0.5  # of the vocoder's magnitude in the wanted one
 ROUND_REACH = WIN // HOP  # mel frames to either side that a sample depends on after each round
-REACH = ROUNDS * ROUND_REACH  # mel frames
+REACH = len(ROUNDS) * ROUND_REACH  # mel frames
 
 
 @torch.no_grad()
-def refine(wave: Tensor, mel: Tensor, rounds: int = ROUNDS) -> Tensor:
+def refine(wave: Tensor, mel: Tensor, rounds: tuple[float, ...] = ROUNDS) -> Tensor:
     """The vocoder's wave (B, T·160) of a log-mel (B, 128, T), made consistent with both."""
     taper = window(str(wave.device))
     wanted = magnitude_from_mel(mel).transpose(1, 2).contiguous()  # (B, T, F)
@@ -33,7 +34,7 @@ def refine(wave: Tensor, mel: Tensor, rounds: int = ROUNDS) -> Tensor:
     loudness = weight(taper, wanted.shape[1])
     padded = wave.new_zeros(*wanted.shape[:2], N_FFT)  # (B, T + 1, N_FFT)
     before = None
-    for _ in range(rounds):
+    for carry in rounds:
         frames = F.pad(wave, (WIN // 2, WIN // 2)).unfold(-1, WIN, HOP)  # (B, T + 1, WIN)
         torch.mul(frames, taper, out=padded[..., :WIN])
         spectrum = torch.fft.rfft(padded)  # (B, T + 1, F)
@@ -42,8 +43,8 @@ def refine(wave: Tensor, mel: Tensor, rounds: int = ROUNDS) -> Tensor:
             # complex from here on: a real number times a complex one is slow in PyTorch
             wanted = torch.lerp(wanted, spectrum.abs(), OWN_SHARE).to(spectrum.dtype)
         else:  # each round goes on in the direction of the last one
-            ahead = torch.sub(spectrum, before, alpha=CARRY, out=before)
+            ahead = torch.sub(spectrum, before, alpha=carry, out=before)
         before = spectrum
         frames = torch.fft.irfft(ahead.sgn_().mul_(wanted), n=N_FFT)  # (B, T + 1, N_FFT)
-        wave = joined(frames[..., :WIN].mul_(taper)) / loudness
+        wave = joined(frames[..., :WIN].mul_(taper)).div_(loudness)
     return wave

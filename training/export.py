@@ -21,17 +21,19 @@ from safetensors import safe_open
 
 from models.checkpoint import write_json
 from models.errors import UserError, one_line_errors
+from models.glance import Glance
 from models.omni import OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from training.config import PRESETS
 from training.model_card import omni_card, thinker_card
-from training.objective import STAGES, Paths
+from training.objective import OPTIONAL, STAGES, Paths
 from training.speech import attach_speech
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 48_000_000  # of both folders together, for presets that are shipped
 SHIPPED = ("nano", "tiny")
+PACKED = ("audio",)  # parts written as int8: what makes room for the glance in LIMIT_BYTES
 TEXT_STAGES = ("tokenizer", "thinker")
 
 
@@ -41,7 +43,7 @@ def export(paths: Paths, preset: str, target: Path) -> list[Path]:
     Raises:
         UserError: a stage is not finished, or the checkpoints are too large to ship.
     """
-    for stage in STAGES:
+    for stage in made_stages(paths):
         if not (paths.need(stage) / "training.json").is_file():
             raise UserError(f"{paths.final(stage)} has no training.json: train {stage} again")
     target.mkdir(parents=True, exist_ok=True)
@@ -63,6 +65,11 @@ def export(paths: Paths, preset: str, target: Path) -> list[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
+def made_stages(paths: Paths) -> tuple[str, ...]:
+    """The stages of a run: all, less those that it could do without and did."""
+    return tuple(s for s in STAGES if s not in OPTIONAL or paths.final(s).is_dir())
+
+
 def write_thinker(folder: Path, paths: Paths, preset: str) -> None:
     """The Thinker as a Qwen3 checkpoint that transformers loads."""
     source = paths.need("thinker")
@@ -77,10 +84,13 @@ def write_thinker(folder: Path, paths: Paths, preset: str) -> None:
 def write_omni(folder: Path, paths: Paths, preset: str) -> None:
     """The omni-model with its speaking parts."""
     source = paths.need("omni")
-    OmniModel.from_pretrained(source).save_pretrained(folder, torch.bfloat16)
+    omni = OmniModel.from_pretrained(source)
+    if paths.final("naming").is_dir():  # the same glance, in the finished Thinker's language
+        omni.glance = Glance.from_pretrained(paths.final("naming"))
+    omni.save_pretrained(folder, packed=PACKED)
     attach_speech(folder, paths)
     shutil.copy(source / "tokenizer.model", folder / "tokenizer.model")
-    records = copy_records(folder, paths, STAGES)
+    records = copy_records(folder, paths, made_stages(paths))
     write_card(folder, omni_card(preset, records, weights(folder), real_sets(paths)))
 
 
@@ -127,9 +137,10 @@ def real_sets(paths: Paths) -> list[str]:
         used |= set(counts) - {"tokens", "conversations", "captions"}
     if used and (paths.data / "lexicon.jsonl").is_file():
         used.add("cmudict")
-    for index in sorted((paths.data / "hearing_real_train").glob("shard-*.jsonl")):
-        with index.open(encoding="utf-8") as file:
-            used |= {json.loads(line)["record"]["corpus"] for line in file}
+    for folder in ("hearing_real_train", "photos_train"):
+        for index in sorted((paths.data / folder).glob("shard-*.jsonl")):
+            with index.open(encoding="utf-8") as file:
+                used |= {json.loads(line)["record"]["corpus"] for line in file}
     return sorted(used)
 
 

@@ -7,6 +7,7 @@ in which the messages refer to them. Nothing is tokenised or padded here.
 import random
 
 from data.notes import clip_notes, scene_notes
+from data.photos import photo_notes, photo_questions
 from data.scene import Scene
 from models.audio import audio_tokens
 from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
@@ -65,6 +66,15 @@ def picture_lesson(record: dict, rng: random.Random) -> dict:
     asked = [q for group in asked for q in group][: rng.choice((2, 5, 6, 7, 8))]
     messages, media = shown(1, scene_notes(Scene.from_dict(record["scene"])), rng)
     for q in asked:
+        messages += turn([*media, text_part(q["question"])], q["answer"])
+        media = []
+    return {"messages": messages, "images": [record["image"]], "sounds": []}
+
+
+def photo_lesson(record: dict, rng: random.Random, split: str) -> dict:
+    """A photograph and one to four questions about it."""
+    messages, media = shown(1, photo_notes(record), rng)
+    for q in photo_questions(record, rng, split):
         messages += turn([*media, text_part(q["question"])], q["answer"])
         media = []
     return {"messages": messages, "images": [record["image"]], "sounds": []}

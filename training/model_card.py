@@ -19,6 +19,9 @@ REAL = {
     "speechocean762": ("speechocean762: recorded speech", "free, also commercially (README)"),
     "fsdd": ("Free Spoken Digit Dataset: recorded digits", "CC BY-SA 4.0"),
     "speech_commands_3words": ("Speech Commands, three words: recorded", "CC BY 4.0"),
+    "cifar10": ("CIFAR-10, 15,000 photographs (Krizhevsky 2009)", "none stated: research data"),
+    "cifar100": ("CIFAR-100, 50,000 photographs (Krizhevsky 2009)", "none stated: research data"),
+    "clothing_cc0": ("Clothing dataset: 3,068 photographs", "CC0"),
 }
 GENERATED = {
     "thinker": "conversations of a small world with exact answers, and captions of scenes",
@@ -110,7 +113,8 @@ def omni_card(
 # omni_sft_{preset}
 
 μOmni: text, pictures, sounds and clips in, text and speech out;
-{sum(weights.values()) / 1e6:.1f} million numbers stored as bfloat16 safetensors.
+{sum(weights.values()) / 1e6:.1f} million numbers in safetensors: bfloat16, those of
+the ears int8 with a scale a row.
 
     python infer_chat.py --ckpt_dir checkpoints/omni_sft_{preset} --image photo.png
 
@@ -127,10 +131,11 @@ Generated: {GENERATED["omni"]}. Real:
 
 Held-out scenes, wordings, sentences and voices, each beside its control, by `python evaluate.py`:
 
-{markers("summary", "vision", "audio", "joint", "speech")}
+{markers("summary", "vision", "photos", "audio", "joint", "speech", "vocoder")}
 ## Limits
 
-It sees drawn scenes: plain shapes, emoji-like objects, short signs; photographs are beyond it. It
+It sees drawn scenes: plain shapes, emoji-like objects, short signs. Of a photograph it names the one
+thing that fills it, among the 120 that it knows; details, several things and other things are beyond it. It
 hears English in voices like the synthetic ones it learnt from, as well as the scores above say: a
 word error rate near or above 100 % means that it cannot transcribe. It speaks in the voices of
 flite, which sound synthetic. It knows the few facts it was taught and makes up what it does not

@@ -28,7 +28,11 @@ from torch import Tensor, nn
 from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
-STAGES = ("tokenizer", "thinker", "vision", "audio", "codec", "vocoder", "talker", "omni")
+STAGES = (
+    *("tokenizer", "thinker", "vision", "glance", "audio"),
+    *("codec", "vocoder", "talker", "omni", "naming"),
+)
+OPTIONAL = {"glance", "naming"}  # made where there are photographs; the others do without it
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
 
@@ -127,7 +131,7 @@ def slice_bounds(batch_size: int, rank: int, world: int) -> range:
     return range(batch_size * rank // world, batch_size * (rank + 1) // world)
 
 
-@lru_cache(maxsize=2)
+@lru_cache(maxsize=8)
 def epoch_order(seed: int, epoch: int, count: int) -> np.ndarray:
     """The order (count,) in which an epoch goes through its items, each epoch its own."""
     return np.random.default_rng([seed, epoch]).permutation(count)

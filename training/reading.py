@@ -24,7 +24,7 @@ from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer
 from training.objective import OWN_LOGIT, likeness_scale
 
-INNER = 434  # channels inside the projector: as many as the shipped weights have room for
+INNER = 480  # channels inside the projector
 AXES = (("left", "right"), ("top", "bottom"), ("small", "large"))
 AXIS_WEIGHT = 20.0  # of a squared error in half picture widths, beside nats
 EMPTY = 0.2  # weight of a cell with nothing in it: most cells are empty

@@ -12,6 +12,7 @@ from models.checkpoint import read_json
 from models.codec import MelCodec
 from models.errors import UserError
 from models.frontend import Frontend
+from models.glance import Glance, GlanceConfig
 from models.talker import Talker
 from models.vocoder import Vocoder
 from training import export as exporting
@@ -34,6 +35,8 @@ def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
         kind.from_pretrained(nano_omni_dir, stage).save_pretrained(paths.final(stage))
     frontend = Frontend.from_pretrained(nano_omni_dir, "frontend")
     frontend.save_pretrained(paths.final("talker") / "frontend")
+    glance = Glance(GlanceConfig([4, 8], hidden_size=64, names=["fox"]))
+    glance.save_pretrained(paths.final("naming"))
     return paths
 
 
@@ -46,6 +49,7 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
         assert card.startswith("---\nlicense: apache-2.0\n")
         assert "python train.py thinker --preset nano" in card and "<!-- results:" in card
         assert (folder / "training" / "thinker.json").is_file()
+    assert Glance.from_pretrained(omni, "glance").config.names == ["fox"]  # as stage naming left it
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
     assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
     assert len(list((omni / "training").iterdir())) == len(STAGES)

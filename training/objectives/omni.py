@@ -17,6 +17,7 @@ from data.corpus import load_tokens
 from data.scenes import SEEDS, build_clips
 from data.shards import ShardReader
 from models.audio import AudioEncoder, audio_tokens
+from models.glance import Glance
 from models.omni import OmniModel
 from models.projector import Projector
 from models.thinker import Thinker
@@ -25,6 +26,7 @@ from models.vision import VisionEncoder
 from training.lessons import (
     chat,
     clip_lesson,
+    photo_lesson,
     picture_lesson,
     spoken_lesson,
     spoken_picture_lesson,
@@ -39,7 +41,7 @@ CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (fou
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
-KINDS = ("picture", "spoken_picture", "clip", "transcript", "spoken", "talk", "english")
+KINDS = ("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "english")
 
 
 class OmniTask(nn.Module):
@@ -86,6 +88,8 @@ class OmniObjective:
         taught = {kind for kind, share in self.shares.items() if share} - {"english"}
         if "spoken_picture" in taught:
             taught.add("clip")
+        if self.model.omni.glance is None:  # its places of a batch go to scenes
+            taught.discard("photo")
         self.kinds = [kind for kind in KINDS if kind in taught]
         unknown = set(self.shares) ^ {kind for kind in KINDS if kind != "clip"}
         if unknown or self.size % self.pattern:
@@ -94,6 +98,9 @@ class OmniObjective:
         for split in ("train", "dev"):
             for name in ("scenes", "clips", "hearing"):
                 self.readers[name, split] = ShardReader(paths.data / f"{name}_{split}")
+        if "photo" in taught:
+            for split in ("train", "dev"):
+                self.readers["photos", split] = ShardReader(paths.data / f"photos_{split}")
         if config["data"]["signs"]:
             self.readers["signs", "train"] = ShardReader(paths.data / "signs_train")
         if config["data"]["further"]:
@@ -118,8 +125,11 @@ class OmniObjective:
         eyes = Projector.from_pretrained(paths.need("vision") / "projector")
         tokens = symbols["<|image|>"], symbols["<|audio|>"]
         omni = OmniModel(thinker, vision, eyes, audio, ears, *tokens, picture_notes=True)
+        if paths.final("glance").is_dir():
+            omni.glance = Glance.from_pretrained(paths.final("glance"))
         for part in fixed:  # stays as its own stage left it, which saves the time of its gradient
-            getattr(omni, part).requires_grad_(False)
+            if getattr(omni, part) is not None:
+                getattr(omni, part).requires_grad_(False)
         return omni
 
     def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
@@ -153,8 +163,9 @@ class OmniObjective:
         place %= self.pattern
         for kind, share in self.shares.items():
             if place < share:
-                clips = kind == "spoken_picture" and step % CLIP_EVERY == CLIP_EVERY - 1
-                return "clip" if clips else kind
+                if kind == "spoken_picture" and step % CLIP_EVERY == CLIP_EVERY - 1:
+                    return "clip"
+                return kind if kind in (*self.kinds, "english") else "picture"
             place -= share
         raise IndexError(place)
 
@@ -177,6 +188,9 @@ class OmniObjective:
             signs = ("signs", split) in self.readers and rng.random() < SIGNS
             scenes = self.readers["signs" if signs else "scenes", split]
             lesson = picture_lesson(scenes[rng.randrange(len(scenes))], rng)
+        elif kind == "photo":
+            photos = self.readers["photos", split]
+            lesson = photo_lesson(photos[rng.randrange(len(photos))], rng, split)
         elif kind == "clip":
             clips = self.readers["clips", split]
             lesson = clip_lesson(clips[rng.randrange(len(clips))], rng)

@@ -1,0 +1,88 @@
+"""Naming what real photographs show, on test parts that no training saw.
+
+Asked through the chat in held-out wordings; an answer is right when it names the label and nothing
+else that photographs show. Controls: another photograph, and the same model without its glance.
+"""
+
+from __future__ import annotations
+
+import random
+
+from torch import Tensor
+
+from data.photos import build_photos, named, photo_question
+from data.readers.photos import FILES, names
+from data.shards import ShardReader
+from evaluation.asking import Asker, another
+from evaluation.results import rate
+from evaluation.setting import SEED, Measured, Setting
+from inference.noting import Asked
+from training.media import picture
+
+PHOTOS, CONTROLS = 600, 200  # at most, of each set; of all in each control
+
+
+def ask_photos(asker: Asker, setting: Setting) -> Measured:
+    """Figures by set, of yes-and-no questions, and of the controls; none without real data."""
+    folder = setting.data_dir / "photos_test"
+    if setting.real_dir is None:
+        return {}
+    build_photos(folder, setting.real_dir, "test")
+    if not folder.is_dir():
+        return {}
+    shards = ShardReader(folder)
+    known = sorted({name for corpus in FILES for name in names(setting.real_dir, corpus)})
+    chosen = pick(shards, setting.count(PHOTOS))
+    every = [i for picks in chosen.values() for i in picks]
+    figures: Measured = {}
+    for corpus, picks in chosen.items():
+        figures[f"photo/{corpus}"] = rate(naming(asker, shards, picks, picks, known, corpus), SEED)
+    few = random.Random(SEED).sample(every, min(setting.count(CONTROLS), len(every)))
+    figures["photo/check"] = rate(checking(asker, shards, few), SEED)
+    wrong = [few[i] for i in another(len(few))]
+    shuffled = naming(asker, shards, few, wrong, known, "photos, shuffled")
+    figures["photo_shuffled/all"] = rate(shuffled, SEED)
+    glance, asker.omni.model.glance = asker.omni.model.glance, None
+    try:
+        without = naming(asker, shards, few, few, known, "photos, without the glance")
+    finally:
+        asker.omni.model.glance = glance
+    figures["photo_no_glance/all"] = rate(without, SEED)
+    return figures
+
+
+def pick(shards: ShardReader, count: int) -> dict[str, list[int]]:
+    """Numbers of at most `count` photographs of each set, drawn as they come."""
+    sets: dict[str, list[int]] = {}
+    for i in range(len(shards)):
+        sets.setdefault(shards.record(i)["corpus"], []).append(i)
+    rng = random.Random(SEED)
+    return {name: rng.sample(all_, min(count, len(all_))) for name, all_ in sets.items()}
+
+
+def shown(shards: ShardReader, picks: list[int]) -> list[Tensor]:
+    """The photographs as the eyes want them, uint8 (3, 224, 224) each."""
+    return [picture(shards[i]["image"]) for i in picks]
+
+
+def naming(
+    asker: Asker, shards: ShardReader, asked: list[int], seen: list[int], known: list[str], desc: str
+) -> list[bool]:
+    """Which of the photographs `asked` about are named when those of `seen` are shown."""
+    rng = random.Random(SEED)
+    questions = [photo_question(shards.record(i), "name", rng, "test") for i in asked]
+    pairs = zip(questions, shown(shards, seen), strict=True)
+    answers = asker.ask([Asked(q["question"], [image]) for q, image in pairs], desc)
+    return [
+        named(answer, known) == {shards.record(i)["name"]}
+        for answer, i in zip(answers, asked, strict=True)
+    ]
+
+
+def checking(asker: Asker, shards: ShardReader, picks: list[int]) -> list[bool]:
+    """Which yes-and-no questions about photographs are answered rightly."""
+    rng = random.Random(SEED)
+    questions = [photo_question(shards.record(i), "check", rng, "test") for i in picks]
+    pairs = zip(questions, shown(shards, picks), strict=True)
+    answers = asker.ask([Asked(q["question"], [image]) for q, image in pairs], "photos, yes or no")
+    return [a.startswith(q["answer"][:-1]) for a, q in zip(answers, questions, strict=True)]

@@ -1,0 +1,129 @@
+"""The glance: what a photograph shows, as one look at the whole of it says.
+
+The eyes (models/vision.py) tell what stands where in drawn scenes. A photograph is something else:
+one thing fills it, and telling a fox from a wolf takes many layers of fine filters, but few pixels.
+So a small residual network looks at the picture at 32 × 32 and says with which probability it is a
+photograph of each thing that it knows, or none at all. Of a photograph, the Thinker gets a vector for
+the likeliest name in place of every token of the eyes; drawn scenes are left to the eyes.
+
+Papers: residual networks arXiv:1512.03385; the layout follows ResNet-9 of David Page's "How to
+train your ResNet"; folding of norms arXiv:1712.05877.
+"""
+
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor, nn
+from torch.nn import functional as F
+
+from models.checkpoint import Pretrained
+
+SIDE = 32  # pixels: photographs are looked at this small
+
+
+@dataclass
+class GlanceConfig:
+    """Widths in channels."""
+
+    widths: list[int] = field(default_factory=lambda: [32, 64, 128, 256])
+    hidden_size: int = 256  # the Thinker's
+    names: list[str] = field(default_factory=list)  # of the things it can tell
+    folded: bool = True  # norms are part of the convolutions; False while it is trained
+
+
+def shrink(pixels: Tensor) -> Tensor:
+    """The mean of each 7 × 7 square. (B, 3, 224, 224) -> float (B, 3, 32, 32) in 0..255"""
+    return F.avg_pool2d(pixels.float(), pixels.shape[-1] // SIDE)
+
+
+class Convolution(nn.Linear):
+    """3 × 3, its kernels kept as the rows of a matrix, so that Muon can treat it as one."""
+
+    def __init__(self, channels: int, out_channels: int, bias: bool):
+        super().__init__(9 * channels, out_channels, bias)
+
+    def forward(self, x: Tensor) -> Tensor:
+        """(B, C, H, W) -> (B, C', H, W)"""
+        kernels = self.weight.unflatten(1, (-1, 3, 3)).contiguous(memory_format=torch.channels_last)
+        return F.conv2d(x, kernels, self.bias, padding=1)
+
+
+class Step(nn.Module):
+    """Convolution, norm, GELU; halved in size before the norm if `pool`."""
+
+    def __init__(self, channels: int, out_channels: int, folded: bool, pool: bool = False):
+        super().__init__()
+        self.conv = Convolution(channels, out_channels, bias=folded)
+        self.norm = nn.Identity() if folded else nn.BatchNorm2d(out_channels)
+        self.pool = pool
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.conv(x)  # (B, C', H, W)
+        if self.pool:
+            x = F.max_pool2d(x, 2)  # (B, C', H/2, W/2)
+        return F.gelu(self.norm(x))
+
+
+class Stage(nn.Module):
+    """Half the size, more channels, and one residual pair. (B, C, H, W) -> (B, C', H/2, W/2)"""
+
+    def __init__(self, channels: int, out_channels: int, folded: bool):
+        super().__init__()
+        self.down = Step(channels, out_channels, folded, pool=True)
+        self.first = Step(out_channels, out_channels, folded)
+        self.second = Step(out_channels, out_channels, folded)
+
+    def forward(self, x: Tensor) -> Tensor:
+        x = self.down(x)
+        return x + self.second(self.first(x))
+
+
+class Glance(Pretrained):
+    """uint8 (B, 3, 224, 224) and what the eyes see of it (B, 49, hidden) -> (B, 49, hidden)."""
+
+    config_class = GlanceConfig
+
+    def __init__(self, config: GlanceConfig):
+        super().__init__()
+        self.config = config
+        widths, folded = config.widths, config.folded
+        self.enter = Step(3, widths[0], folded)
+        pairs = zip(widths, widths[1:], strict=False)
+        self.blocks = nn.ModuleList(Stage(a, b, folded) for a, b in pairs)
+        self.head = nn.Linear(widths[-1], 1 + len(config.names))  # the first: no photograph
+        self.words = nn.Parameter(torch.zeros(len(config.names), config.hidden_size))
+
+    def logits(self, small: Tensor) -> Tensor:
+        """What it shows: (B, 3, 32, 32) in 0..255 -> (B, 1 + names); the first is "none of them"."""
+        x = (small / 127.5 - 1).to(self.head.weight.dtype)
+        x = self.enter(x.contiguous(memory_format=torch.channels_last))  # (B, C, 32, 32)
+        for block in self.blocks:
+            x = block(x)  # (B, C', H/2, W/2)
+        return self.head(x.amax((2, 3)))
+
+    def probabilities(self, pixels: Tensor) -> Tensor:
+        """Mean over the picture and its mirror image. (B, 3, 224, 224) -> float (B, 1 + names)"""
+        small = shrink(pixels)
+        both = self.logits(torch.cat([small, small.flip(3)]))  # (2B, 1 + names)
+        return both.float().softmax(-1).unflatten(0, (2, -1)).mean(0)
+
+    def forward(self, pixels: Tensor, seen: Tensor) -> Tensor:
+        """What the eyes have `seen` (B, 49, hidden), or, of a photograph, its name in each place."""
+        best = self.probabilities(pixels).argmax(-1)[:, None, None]  # (B, 1, 1)
+        named = self.words[(best[:, :, 0] - 1).clamp(min=0)]  # (B, 1, hidden)
+        return torch.where(best > 0, named.to(seen.dtype), seen)
+
+    @torch.no_grad()
+    def fold(self) -> "Glance":
+        """The same network with every norm in its convolution: what is saved and used."""
+        config = GlanceConfig(**(vars(self.config) | {"folded": True}))
+        made = Glance(config)
+        steps = [m for m in self.modules() if isinstance(m, Step)]
+        for step, plain in zip(steps, [m for m in made.modules() if isinstance(m, Step)], strict=True):
+            norm = step.norm
+            scale = norm.weight / (norm.running_var + norm.eps).sqrt()  # (C',)
+            plain.conv.weight.copy_(step.conv.weight * scale[:, None])
+            plain.conv.bias.copy_(norm.bias - norm.running_mean * scale)
+        made.head.load_state_dict(self.head.state_dict())
+        made.words.copy_(self.words)
+        return made.eval()

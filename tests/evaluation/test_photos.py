@@ -1,0 +1,67 @@
+"""Photographs are asked by set, with controls, and the model gets its glance back."""
+
+import io
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+from PIL import Image
+
+from data.readers.photos import FILES
+from evaluation.photos import ask_photos
+from evaluation.setting import Setting
+
+
+class SaysCat:
+    """Answers every question alike, and remembers whether there was a glance."""
+
+    def __init__(self):
+        self.omni = SimpleNamespace(model=SimpleNamespace(glance="glance"))
+        self.glances = []
+
+    def ask(self, turns, desc):
+        self.glances.append(self.omni.model.glance)
+        return ["A cat." if turn.text[-1] != "?" or "cat" not in turn.text else "Yes." for turn in turns]
+
+
+@pytest.fixture
+def setting(tmp_path) -> Setting:
+    """200 photographs, every second of a cat, the others of a dog."""
+    files = []
+    for i in range(200):
+        buffer = io.BytesIO()
+        Image.new("RGB", (8, 8), (i, 255 - i, 7)).save(buffer, "PNG")
+        files.append(buffer.getvalue())
+    path = tmp_path / "real" / FILES["cifar10"]
+    path.parent.mkdir(parents=True)
+    np.savez(
+        path,
+        blob=np.frombuffer(b"".join(files), np.uint8),
+        offsets=np.cumsum([0, *map(len, files)]),
+        label=np.arange(200) % 2,
+        names=np.array(["cat", "dog"]),
+    )
+    for corpus in FILES.keys() - {"cifar10"}:  # sets of which no photograph is drawn
+        other = tmp_path / "real" / FILES[corpus]
+        other.parent.mkdir(parents=True)
+        np.savez(
+            other,
+            blob=np.zeros(0, np.uint8),
+            offsets=np.zeros(1, np.int64),
+            label=np.zeros(0, np.int16),
+            names=np.array(["fox"]),
+        )
+    return Setting(tmp_path, tmp_path, tmp_path / "data", tmp_path / "real")
+
+
+def test_only_the_right_name_counts(setting):
+    asker = SaysCat()
+    figures = ask_photos(asker, setting)
+    right = figures["photo/cifar10"]
+    assert 0 < right.value < 1 and right.n > 5  # the dogs are wrong
+    assert {"photo/check", "photo_shuffled/all", "photo_no_glance/all"} <= figures.keys()
+    assert asker.glances.count(None) == 1 and asker.omni.model.glance == "glance"
+
+
+def test_without_real_data_nothing_is_claimed(setting):
+    assert ask_photos(SaysCat(), Setting(setting.ckpt_dir, setting.ckpt_dir, setting.data_dir, None)) == {}

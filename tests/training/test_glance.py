@@ -1,0 +1,79 @@
+"""The glance stage: batches of photographs and drawings, and what is left out without photographs."""
+
+import io
+
+import numpy as np
+import pytest
+import torch
+from PIL import Image
+
+from data.readers.photos import FILES
+from data.scenes import build_scenes
+from models.errors import UserError
+from models.glance import Glance
+from training.config import load_preset
+from training.objective import Paths
+from training.objectives.glance import build, prepare
+
+
+@pytest.fixture(scope="module")
+def paths(nano_text_dir, tmp_path_factory) -> Paths:
+    """120 photographs of each of two sets, eight scenes, and a Thinker."""
+    folder = tmp_path_factory.mktemp("glance")
+    for corpus, name in (("cifar10", "cat"), ("clothing_cc0", "hat")):
+        files = []
+        for i in range(120):
+            buffer = io.BytesIO()
+            color = (2 * i, 200, 40) if name == "cat" else (200, 2 * i, 90)
+            Image.new("RGB", (32, 32), color).save(buffer, "PNG")
+            files.append(buffer.getvalue())
+        path = folder / "real" / FILES[corpus]
+        path.parent.mkdir(parents=True)
+        np.savez(
+            path,
+            blob=np.frombuffer(b"".join(files), np.uint8),
+            offsets=np.cumsum([0, *map(len, files)]),
+            label=np.zeros(120, np.int16),
+            names=np.array([name, "dog"]),
+        )
+    for split in ("train", "dev"):
+        build_scenes(folder / "data" / f"scenes_{split}", 8, 1, split, "shapes", workers=1)
+    (folder / "runs" / "thinker").mkdir(parents=True)
+    (folder / "runs" / "thinker" / "final").symlink_to(nano_text_dir)
+    return Paths(folder / "data", folder / "runs", folder / "real", "nano")
+
+
+def test_slices_are_the_batch_and_drawings_have_no_name(paths, tmp_path):
+    config = load_preset("nano")["glance"] | {"seed": 0}
+    prepare(config, paths)
+    objective = build(config, paths)
+    whole = objective.batch(3, 0, 1)
+    parts = [objective.batch(3, rank, 2) for rank in range(2)]
+    for key in ("small", "label"):
+        assert torch.equal(torch.cat([part[key] for part in parts]), whole[key])
+    assert whole["small"].shape == (32, 3, 32, 32)
+    names = ["", *objective.model.glance.config.names]
+    drawn = [kind == "drawn" for kind, _ in objective.items(3, range(32))]
+    assert [names[label] == "" for label in whole["label"]] == drawn and 0 < sum(drawn) < 16
+    figures = objective.validate()
+    assert figures.keys() == {"cifar10", "clothing_cc0", "drawn"}
+    objective.save(tmp_path)
+    assert Glance.from_pretrained(tmp_path).words.abs().sum() > 0  # the Thinker's own
+
+
+def test_every_photograph_comes_once_an_epoch(paths):
+    config = load_preset("nano")["glance"] | {"seed": 0}
+    prepare(config, paths)
+    objective = build(config, paths)
+    count = len(objective.train["cifar10"][1])
+    steps = range(60)
+    seen = [i for step in steps for kind, i in objective.items(step, range(32)) if kind == "cifar10"]
+    assert len(seen) > 2 * count
+    for start in range(0, len(seen) - count + 1, count):
+        assert sorted(seen[start : start + count]) == list(range(count))
+
+
+def test_no_photographs_is_one_line(tmp_path):
+    config = load_preset("nano")["glance"] | {"seed": 0}
+    with pytest.raises(UserError, match="--real_dir"):
+        prepare(config, Paths(tmp_path, tmp_path, None, "nano"))
