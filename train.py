@@ -42,6 +42,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--threads", type=int, default=os.cpu_count(), help="CPU threads (all)")
     add("--device", help="cpu or cuda (cuda when there is one)")
     add("--restart", action="store_true", help="forget an earlier run of the stage")
+    add("--init_from", type=Path, help="an omni checkpoint to begin with (stages glance and omni)")
     add(
         "--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides",
         help="a setting of the preset, for this run; repeatable",
@@ -68,6 +69,8 @@ def main(arguments: list[str] | None = None) -> None:
         raise UserError(f"unknown stage '{args.stage}': choose one of {', '.join(STAGES)}, all")
     sections = load_preset(args.preset)
     stages = list(STAGES) if args.stage == "all" else [args.stage]
+    if args.init_from and args.stage == "all":
+        raise UserError("--init_from goes with one stage, not with all")
     for override in args.overrides:
         apply_override(sections, stages, override)
     if args.steps is not None:
@@ -89,6 +92,7 @@ def main(arguments: list[str] | None = None) -> None:
                 seed=args.seed,
                 workers=args.threads,
                 restart=args.restart,
+                init_from=args.init_from,
             ),
             world,
         )

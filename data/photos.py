@@ -10,14 +10,16 @@ from __future__ import annotations
 import io
 import random
 import re
-import shutil
+from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from PIL import Image
 
+from data.captions import sentence
 from data.objects import article
 from data.readers.photos import Photo, names, photos, present
-from data.shards import Blobs, ShardWriter
+from data.shards import Blobs, store
 from models.glance import shrink
 from models.vision import image_to_tensor
 
@@ -111,10 +113,8 @@ def photo_notes(record: dict) -> str:
 
 def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> dict:
     """One question of a kind: name, caption, check or detail."""
-    said = phrase(record["name"])
-    said = said[0].upper() + said[1:]
     asked, answer = {
-        "name": (NAME, f"{said}."),
+        "name": (NAME, sentence(phrase(record["name"])) + "."),
         "caption": (CAPTION, photo_notes(record)),
         "check": (CHECK, "Yes."),
         "detail": (DETAIL, NO_DETAIL),
@@ -161,19 +161,12 @@ def build_photos(folder: Path, real: Path | None, split: str, limit: int | None 
     """
     if folder.is_dir():
         return 0
-    partial = folder.with_name(folder.name + ".partial")  # what is cut off is not taken for a whole
-    shutil.rmtree(partial, ignore_errors=True)
-    count = 0
+    return store(folder, _items(real, split, limit), SHARD_SIZE)
+
+
+def _items(real: Path | None, split: str, limit: int | None) -> Iterator[tuple[dict, Blobs]]:
     for corpus in present(real):
-        chosen = list(photos(real, corpus, split))[:limit]
         known, rng = names(real, corpus), random.Random(f"photos-{corpus}-{split}")
-        for start in range(0, len(chosen), SHARD_SIZE):
-            with ShardWriter(partial, len(list(partial.glob("shard-*.jsonl")))) as writer:
-                for photo in chosen[start : start + SHARD_SIZE]:
-                    other = rng.choice([name for name in known if name != photo.name])
-                    record = {"name": photo.name, "corpus": corpus, "other": other}
-                    writer.add(record, _blobs(photo))
-        count += len(chosen)
-    if count:
-        partial.replace(folder)
-    return count
+        for photo in islice(photos(real, corpus, split), limit):
+            other = rng.choice([name for name in known if name != photo.name])
+            yield {"name": photo.name, "corpus": corpus, "other": other}, _blobs(photo)

@@ -4,15 +4,15 @@ Recordings are not disturbed: they bring their own rooms. Training speakers are 
 test. What is longer than data/hearing.py allows is left out.
 """
 
-import shutil
-import sys
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from data.augment import set_peak
 from data.hearing import MAX_SECONDS, mel_of
+from data.readers import there
 from data.readers.speech import RATE, READERS, Recording, manifest
-from data.shards import ShardWriter
+from data.shards import Blobs, store
 from models.errors import UserError
 
 MANIFEST_SETS = ("speechocean762", "fsdd", "speech_commands_3words")
@@ -25,10 +25,7 @@ def _read(folder: Path, layout: str, split: str) -> Iterator[Recording]:
             raise UserError(f"unknown layout {layout!r}; choose all, {', '.join(READERS)}")
         yield from READERS[layout](folder, split)
         return
-    present = [name for name in MANIFEST_SETS if (folder / name).is_dir()]
-    for name in set(MANIFEST_SETS) - set(present):
-        print(f"notice: {folder / name} is missing and left out", file=sys.stderr)
-    for name in present:
+    for name in there({name: folder / name for name in MANIFEST_SETS}):
         yield from manifest(folder / name, split)
 
 
@@ -58,32 +55,15 @@ def build_real_hearing(
     folder = Path(folder)
     if sorted(folder.glob("shard-*.jsonl")):
         raise UserError(f"{folder} already holds shards: remove it to build it again")
-    partial = folder.with_name(folder.name + ".partial")  # what is cut off is not taken for a whole
-    shutil.rmtree(partial, ignore_errors=True)
-    batch: list = []
-    count = number = 0
-
-    def flush() -> None:
-        nonlocal number
-        if batch:
-            with ShardWriter(partial, number) as writer:
-                for record, blobs in batch:
-                    writer.add(record, blobs)
-            number += 1
-            batch.clear()
-
-    for recording in recordings(Path(source), layout, split):
-        seconds = len(recording.wave) / RATE
-        record = {"text": recording.text, "voice": recording.speaker, "corpus": recording.corpus,
-                  "kind": kind_of(recording), "seconds": round(seconds, 3), "noise_db": None}
-        batch.append((record, {"mel": mel_of(set_peak(recording.wave, PEAK))}))
-        count += 1
-        if len(batch) == shard_size:
-            flush()
-        if count == limit:
-            break
-    flush()
+    found = islice(recordings(Path(source), layout, split), limit)
+    count = store(folder, map(_item, found), shard_size)
     if not count:
         raise UserError(f"no {split} recordings under {source}")
-    partial.replace(folder)
     return count
+
+
+def _item(recording: Recording) -> tuple[dict, Blobs]:
+    seconds = len(recording.wave) / RATE
+    record = {"text": recording.text, "voice": recording.speaker, "corpus": recording.corpus,
+              "kind": kind_of(recording), "seconds": round(seconds, 3), "noise_db": None}
+    return record, {"mel": mel_of(set_peak(recording.wave, PEAK))}

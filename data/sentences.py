@@ -6,7 +6,6 @@ sentences are never heard in training. Nothing here makes sound.
 """
 
 import gzip
-import hashlib
 import random
 import re
 import zlib
@@ -17,6 +16,7 @@ from pathlib import Path
 from data import text as corpora
 from data.objects import COLORS, KINDS, NUMBER_WORDS, article, plural
 from data.objects import WORDS as SIGN_WORDS
+from data.splits import slot
 from data.talk.facts import CAPITALS, DAYS, MONTHS, NAMES, OPPOSITES
 from data.talk.things import THINGS
 
@@ -29,8 +29,8 @@ _WORD = re.compile(r"[a-z]+(?:'[a-z]+)*")
 def split_of(text: str) -> str:
     """train (95 %), dev (2 %) or test (3 %) by the words: case and punctuation do not count."""
     key = " ".join(words_of(text)).encode()
-    slot = int.from_bytes(hashlib.blake2s(key, digest_size=4).digest(), "big") % 100
-    return "dev" if slot < 2 else "test" if slot < 5 else "train"
+    place = slot(key)
+    return "dev" if place < 2 else "test" if place < 5 else "train"
 
 
 def words_of(text: str) -> list[str]:
@@ -204,9 +204,8 @@ def numbers(rng: random.Random, split: str) -> str:
             rng.choice((rng.randint(0, 20), rng.randint(20, 100), rng.randint(100, 2030)))
             for _ in range(form.count("{}"))
         )
-        key = hashlib.blake2s(text.encode(), digest_size=4).digest()
-        slot = int.from_bytes(key, "big") % 100
-        if ("dev" if slot < 2 else "test" if slot < 5 else "train") == split:
+        place = slot(text.encode())
+        if ("dev" if place < 2 else "test" if place < 5 else "train") == split:
             return text
 
 

@@ -9,8 +9,10 @@ import bisect
 import json
 import multiprocessing
 import os
-from collections.abc import Callable
+import shutil
+from collections.abc import Callable, Iterable
 from functools import partial
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -108,6 +110,25 @@ def write_shard(number: int, folder: Path, make: Make, count: int, shard_size: i
         for index in indices:
             writer.add(*make(index))
     return len(indices)
+
+
+def store(folder: Path, items: Iterable[tuple[dict, Blobs]], shard_size: int) -> int:
+    """Fill a new folder with records as they come; returns how many.
+
+    The folder appears whole: what is cut off lies beside it and is not taken for one. Without any
+    record there is none.
+    """
+    partial = folder.with_name(folder.name + ".partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    items, count = iter(items), 0
+    while batch := list(islice(items, shard_size)):
+        with ShardWriter(partial, count // shard_size) as writer:
+            for record, blobs in batch:
+                writer.add(record, blobs)
+        count += len(batch)
+    if count:
+        partial.replace(folder)
+    return count
 
 
 def generate(

@@ -28,12 +28,13 @@ def measure(setting: Setting) -> Measured:
     waves = [item["wave"] for item in held_out(setting, speaker)[0]]
     spoken = [teacher_codes(speaker, wave) for wave in waves]
     figures = pace(speaker, [codes for _, _, codes in spoken])
-    true, made = [], {f"{codec}{name}": [] for codec in ("", "codec_") for name in ways(speaker)}
+    found = ways(speaker)
+    true, made = [], {f"{codec}{name}": [] for codec in ("", "codec_") for name in found}
     with torch.inference_mode():
         for wave, mel, codes in tqdm(spoken, desc="vocoders"):
             true.append(wave.numpy())
             for codec, source in (("", mel), ("codec_", speaker.codec.decode(codes[None]))):
-                for name, way in ways(speaker).items():
+                for name, way in found.items():
                     made[codec + name].append(way(source)[0].numpy())
     return figures | closeness(true, made)
 

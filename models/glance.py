@@ -11,6 +11,7 @@ train your ResNet"; folding of norms arXiv:1712.05877.
 """
 
 from dataclasses import dataclass, field
+from functools import partial
 
 import torch
 from torch import Tensor, nn
@@ -118,8 +119,7 @@ class Glance(Pretrained):
         """The same network with every norm in its convolution: what is saved and used."""
         config = GlanceConfig(**(vars(self.config) | {"folded": True}))
         made = Glance(config)
-        steps = [m for m in self.modules() if isinstance(m, Step)]
-        for step, plain in zip(steps, [m for m in made.modules() if isinstance(m, Step)], strict=True):
+        for step, plain in zip(self.steps(), made.steps(), strict=True):
             norm = step.norm
             scale = norm.weight / (norm.running_var + norm.eps).sqrt()  # (C',)
             plain.conv.weight.copy_(step.conv.weight * scale[:, None])
@@ -127,3 +127,37 @@ class Glance(Pretrained):
         made.head.load_state_dict(self.head.state_dict())
         made.words.copy_(self.words)
         return made.eval()
+
+    @torch.no_grad()
+    def unfold(self, small: Tensor) -> "Glance":
+        """The way back: with norms that, of the pictures `small` (B, 3, 32, 32), change nothing.
+
+        Each norm's mean and variance are those that its convolution gives these pictures, and its
+        scale and bias undo them. Training can go on from here.
+        """
+        made = Glance(GlanceConfig(**(vars(self.config) | {"folded": False})))
+        hooks = [
+            plain.norm.register_forward_pre_hook(partial(match, step, plain))
+            for step, plain in zip(made.steps(), self.steps(), strict=True)
+        ]
+        self.logits(small)
+        for hook in hooks:
+            hook.remove()
+        made.head.load_state_dict(self.head.state_dict())
+        made.words.copy_(self.words)
+        return made
+
+    def steps(self) -> list[Step]:
+        """All convolutions with their norms, in order."""
+        return [module for module in self.modules() if isinstance(module, Step)]
+
+
+def match(step: Step, plain: Step, _: nn.Module, args: tuple[Tensor]) -> None:
+    """Make `step` what the folded `plain` is; args[0] (B, C', H, W) is what `plain` has convolved."""
+    variance, mean = torch.var_mean(args[0], (0, 2, 3), correction=0)  # (C',) each
+    norm = step.norm
+    step.conv.weight.copy_(plain.conv.weight)
+    norm.running_mean.copy_(mean - plain.conv.bias)
+    norm.running_var.copy_(variance)
+    norm.weight.copy_((variance + norm.eps).sqrt())
+    norm.bias.copy_(mean)

@@ -59,24 +59,29 @@ def shown(count: int, notes: str, rng: random.Random) -> tuple[list[dict], list[
     return [], images
 
 
+def asked_about(questions: list[dict], media: list[dict]) -> list[dict]:
+    """Questions one after another with their answers; the media come with the first."""
+    messages = []
+    for q in questions:
+        messages += turn([*media, text_part(q["question"])], q["answer"])
+        media = []
+    return messages
+
+
 def picture_lesson(record: dict, rng: random.Random) -> dict:
     """A picture and two to eight questions about it; follow-ups stay together."""
     asked = [[q] for q in record["questions"]] + list(record["follow_ups"])
     rng.shuffle(asked)
     asked = [q for group in asked for q in group][: rng.choice((2, 5, 6, 7, 8))]
     messages, media = shown(1, scene_notes(Scene.from_dict(record["scene"])), rng)
-    for q in asked:
-        messages += turn([*media, text_part(q["question"])], q["answer"])
-        media = []
+    messages += asked_about(asked, media)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
 def photo_lesson(record: dict, rng: random.Random, split: str) -> dict:
     """A photograph and one to four questions about it."""
     messages, media = shown(1, photo_notes(record), rng)
-    for q in photo_questions(record, rng, split):
-        messages += turn([*media, text_part(q["question"])], q["answer"])
-        media = []
+    messages += asked_about(photo_questions(record, rng, split), media)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
@@ -85,9 +90,7 @@ def clip_lesson(record: dict, rng: random.Random) -> dict:
     asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
     scenes = [Scene.from_dict(frame) for frame in record["clip"]["frames"]]
     messages, media = shown(FRAMES, clip_notes(scenes), rng)
-    for q in asked:
-        messages += turn([*media, text_part(q["question"])], q["answer"])
-        media = []
+    messages += asked_about(asked, media)
     images = [record[f"image{i}"] for i in range(FRAMES)]
     return {"messages": messages, "images": images, "sounds": []}
 

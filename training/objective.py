@@ -64,6 +64,8 @@ class Objective(Protocol):
     Parameters with `requires_grad=False` stay fixed. Linear weights under a module list named
     `layers` or `blocks` are Muon's; everything else is AdamW's."""
 
+    # Optional, `init_from(folder)`: begins with the weights of an omni checkpoint (--init_from).
+
     # Optional, `fixed_shapes: nn.Module`: the part of the model that `compile: true` compiles, where
     # only some of it sees inputs of few shapes. Without it, all blocks of `model` are compiled.
 

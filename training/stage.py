@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from models.errors import UserError
 from training.config import check_same, identity
 from training.distributed import World
 from training.loop import STABLE, STATE, Trainer, seed_all
-from training.objective import Paths, load_stage
+from training.objective import Objective, Paths, load_stage
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,7 @@ class Request:
     seed: int
     workers: int  # processes for making data
     restart: bool
+    init_from: Path | None = None  # an omni checkpoint whose weights the stage begins with
 
 
 def run_stage(request: Request, world: World) -> None:
@@ -53,7 +55,17 @@ def run_stage(request: Request, world: World) -> None:
         module.prepare(config, request.paths)
     world.barrier()
     seed_all(request.seed, 0, 0)
-    Trainer(module.build(config, request.paths), who, run_dir, world).run()
+    objective = module.build(config, request.paths)
+    if request.init_from is not None:
+        begin(objective, request)
+    Trainer(objective, who, run_dir, world).run()
+
+
+def begin(objective: Objective, request: Request) -> None:
+    """Take the first weights from a checkpoint; a run that has a state goes on from that instead."""
+    if not hasattr(objective, "init_from"):
+        raise UserError(f"--init_from: stage {request.stage} begins anew or from the stages before it")
+    objective.init_from(request.init_from)
 
 
 def finished(run_dir: Path, who: dict[str, Any]) -> bool:

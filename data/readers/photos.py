@@ -6,8 +6,6 @@ A missing set is left out with a notice; what is there and is no such file is a 
 
 from __future__ import annotations
 
-import hashlib
-import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import lru_cache
@@ -15,6 +13,8 @@ from pathlib import Path
 
 import numpy as np
 
+from data.readers import there
+from data.splits import slot
 from models.errors import UserError
 
 FILES = {
@@ -35,8 +35,8 @@ class Photo:
 
 def photo_split(encoded: bytes) -> str:
     """train (88 %), dev (4 %) or test (8 %), by a stable hash of the picture's bytes."""
-    slot = int.from_bytes(hashlib.blake2s(encoded, digest_size=4).digest(), "big") % 100
-    return "test" if slot < 8 else "dev" if slot < 12 else "train"
+    place = slot(encoded)
+    return "test" if place < 8 else "dev" if place < 12 else "train"
 
 
 @lru_cache(maxsize=len(FILES))
@@ -52,10 +52,7 @@ def present(real: Path | None) -> list[str]:
     """The sets that are there; a notice names those that are not."""
     if real is None:
         return []
-    found = [name for name, file in FILES.items() if (real / file).is_file()]
-    for name in FILES.keys() - set(found):
-        print(f"notice: {real / FILES[name]} is missing and left out", file=sys.stderr)
-    return found
+    return there({name: real / file for name, file in FILES.items()})
 
 
 def names(real: Path, corpus: str) -> list[str]:

@@ -11,6 +11,7 @@ from data.photos import NO_DETAIL, build_photos, named, photo_notes, photo_quest
 from data.readers.photos import FILES, photo_split, photos, present
 from data.shards import ShardReader
 from models.errors import UserError
+from tests.fixtures.photos import write_photos
 
 FOX = {"name": "fox", "corpus": "cifar100", "other": "palm tree"}
 
@@ -18,20 +19,10 @@ FOX = {"name": "fox", "corpus": "cifar100", "other": "palm tree"}
 @pytest.fixture
 def real(tmp_path):
     """One set of 60 photographs of two things."""
-    rng, files = np.random.default_rng(0), []
-    for _ in range(60):
-        buffer = io.BytesIO()
-        Image.fromarray(rng.integers(0, 256, (32, 32, 3), dtype=np.uint8)).save(buffer, "JPEG")
-        files.append(buffer.getvalue())
-    path = tmp_path / "real" / FILES["cifar100"]
-    path.parent.mkdir(parents=True)
-    np.savez(
-        path,
-        blob=np.frombuffer(b"".join(files), np.uint8),
-        offsets=np.cumsum([0, *map(len, files)]),
-        label=np.arange(60) % 2,
-        names=np.array(["fox", "palm_tree"]),
-    )
+    rng = np.random.default_rng(0)
+    noise = [rng.integers(0, 256, (32, 32, 3), dtype=np.uint8) for _ in range(60)]
+    images = [Image.fromarray(picture) for picture in noise]
+    write_photos(tmp_path / "real", "cifar100", images, [0, 1] * 30, ["fox", "palm_tree"], "JPEG")
     return tmp_path / "real"
 
 

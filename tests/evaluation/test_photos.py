@@ -1,15 +1,14 @@
 """Photographs are asked by set, with controls, and the model gets its glance back."""
 
-import io
 from types import SimpleNamespace
 
-import numpy as np
 import pytest
 from PIL import Image
 
 from data.readers.photos import FILES
 from evaluation.photos import ask_photos
 from evaluation.setting import Setting
+from tests.fixtures.photos import write_photos
 
 
 class SaysCat:
@@ -27,30 +26,10 @@ class SaysCat:
 @pytest.fixture
 def setting(tmp_path) -> Setting:
     """200 photographs, every second of a cat, the others of a dog."""
-    files = []
-    for i in range(200):
-        buffer = io.BytesIO()
-        Image.new("RGB", (8, 8), (i, 255 - i, 7)).save(buffer, "PNG")
-        files.append(buffer.getvalue())
-    path = tmp_path / "real" / FILES["cifar10"]
-    path.parent.mkdir(parents=True)
-    np.savez(
-        path,
-        blob=np.frombuffer(b"".join(files), np.uint8),
-        offsets=np.cumsum([0, *map(len, files)]),
-        label=np.arange(200) % 2,
-        names=np.array(["cat", "dog"]),
-    )
+    images = [Image.new("RGB", (8, 8), (i, 255 - i, 7)) for i in range(200)]
+    write_photos(tmp_path / "real", "cifar10", images, [0, 1] * 100, ["cat", "dog"])
     for corpus in FILES.keys() - {"cifar10"}:  # sets of which no photograph is drawn
-        other = tmp_path / "real" / FILES[corpus]
-        other.parent.mkdir(parents=True)
-        np.savez(
-            other,
-            blob=np.zeros(0, np.uint8),
-            offsets=np.zeros(1, np.int64),
-            label=np.zeros(0, np.int16),
-            names=np.array(["fox"]),
-        )
+        write_photos(tmp_path / "real", corpus, [], [], ["fox"])
     return Setting(tmp_path, tmp_path, tmp_path / "data", tmp_path / "real")
 
 

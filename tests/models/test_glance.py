@@ -41,6 +41,18 @@ def test_folded_norms_change_nothing(tmp_path):
 
 
 @torch.no_grad()
+def test_unfolded_norms_change_nothing_and_can_be_folded_again():
+    folded, small = trained_norms().fold(), 255 * torch.rand(6, 3, 32, 32)
+    again = folded.unfold(small)
+    wanted = folded.logits(small)
+    torch.testing.assert_close(again.train().logits(small), wanted, rtol=1e-4, atol=1e-4)
+    other = again.train().logits(255 - small)  # the control: norms follow the batch
+    assert not torch.allclose(other, folded.logits(255 - small), atol=1e-3)
+    unfolded = folded.unfold(small).eval()
+    torch.testing.assert_close(unfolded.fold().logits(small), wanted, rtol=1e-4, atol=1e-4)
+
+
+@torch.no_grad()
 def test_a_mirrored_photograph_shows_the_same():
     glance, pixels = trained_norms(), pictures(1)
     shares = glance.probabilities(pixels)

@@ -20,15 +20,17 @@ from models.errors import UserError
 from models.glance import SIDE, Glance, GlanceConfig, shrink
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
+from training.distort import distorted, draw, window
 from training.media import picture
-from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
+from training.objective import Loss, Paths, epoch_order, slice_bounds
 
-SHIFT = 4  # pixels: a photograph is moved by up to so many either way
-HOLE = 8  # pixels a side: half of the photographs lose such a square (cutout, arXiv:1708.04552)
-SMOOTHING = 0.1  # of the labels: mixtures of words should not be surer than they are right
+SMOOTHING = 0.1  # of the labels: what is said should not be surer than it is right
+MIXED = 0.5  # of the photographs have a piece of another one of their set pasted in (CutMix)
 DRAWN = "drawn"  # the share of scenes
 PLAIN = 0.1  # of the scenes' number: pictures of one colour are no photographs either
 DEV_DRAWN = 256
+CALIBRATION = 300  # pictures of each set
+NOWHERE = (slice(0, 0), slice(0, 0))
 
 
 class GlanceTask(nn.Module):
@@ -40,7 +42,11 @@ class GlanceTask(nn.Module):
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         logits, label = self.glance.logits(batch["small"]).float(), batch["label"]  # (B, 1 + names)
-        loss = F.cross_entropy(logits, label, reduction="sum", label_smoothing=SMOOTHING)
+        own = batch["own"]  # (B,) of the picture that its label speaks of; the rest is `pasted`
+        loss = 0
+        for labels, share in ((label, own), (batch["pasted"], 1 - own)):
+            each = F.cross_entropy(logits, labels, reduction="none", label_smoothing=SMOOTHING)
+            loss = loss + (share * each).sum()
         right = (logits.argmax(-1) == label).sum().detach()
         return Loss(loss, len(label), {"right": right})
 
@@ -66,6 +72,17 @@ class GlanceObjective:
             row.copy_(table[tokenizer.encode(f" photo {name}")].sum(0))
         self.model.glance.words.requires_grad_(False)
 
+    def init_from(self, folder: Path) -> None:
+        """Go on from a checkpoint's glance; norms begin with what CALIBRATION photographs say."""
+        glance = Glance.from_pretrained(folder, "glance")
+        if glance.config.names != self.model.glance.config.names:
+            raise UserError(f"--init_from {folder}: its glance knows other names than these photographs")
+        if glance.config.widths != self.model.glance.config.widths:
+            raise UserError(f"--init_from {folder}: its glance is as wide as {glance.config.widths}")
+        small = [pictures[:CALIBRATION] for pictures, _ in self.train.values()]
+        self.model.glance = glance.unfold(torch.from_numpy(np.concatenate(small)))
+        self.model.glance.words.requires_grad_(False)
+
     def items(self, step: int, places: range) -> list[tuple[str, int]]:
         """(set, index) of those places of a global batch; each set is gone through epoch by epoch."""
         chosen = []
@@ -79,12 +96,27 @@ class GlanceObjective:
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         places = slice_bounds(self.size, rank, world)
-        small, label = [], []
+        small, label, pasted, windows, draws = [], [], [], [], []
         for place, (name, i) in zip(places, self.items(step, places), strict=True):
             rng = np.random.default_rng([self.seed, step, place])
-            small.append(disturb(self.train[name][0][i], rng))
-            label.append(self.train[name][1][i])
-        return {"small": torch.from_numpy(np.stack(small)), "label": torch.tensor(label)}
+            pictures, labels = self.train[name]
+            other = int(rng.integers(len(labels)))
+            mixed = name != DRAWN and rng.random() < MIXED
+            windows.append(window(rng, SIDE) if mixed else NOWHERE)
+            small += [pictures[i], pictures[other]]
+            label, pasted = [*label, labels[i]], [*pasted, labels[other]]
+            draws += [draw(rng, SIDE), draw(rng, SIDE)]
+        x = distorted(np.stack(small), draws)  # (2 * B, 3, 32, 32)
+        own, others = x[::2], x[1::2]  # (B, 3, 32, 32) each
+        for one, other, (rows, columns) in zip(own, others, windows, strict=True):
+            one[:, rows, columns] = other[:, rows, columns]
+        areas = [(r.stop - r.start) * (c.stop - c.start) / SIDE**2 for r, c in windows]
+        return {
+            "small": own.contiguous(),
+            "label": torch.tensor(label),
+            "pasted": torch.tensor(pasted),
+            "own": 1 - torch.tensor(areas),
+        }
 
     def validate(self) -> dict[str, float]:
         """Share of unseen pictures named rightly, by set."""
@@ -94,8 +126,8 @@ class GlanceObjective:
             right = 0
             for start in range(0, len(label), 256):
                 part = slice(start, start + 256)
-                batch = {"small": torch.from_numpy(small[part]), "label": torch.from_numpy(label[part])}
-                right += int(self.model(to_device(batch, device)).logs["right"])
+                logits = self.model.glance.logits(torch.from_numpy(small[part]).to(device))
+                right += int((logits.argmax(-1).cpu().numpy() == label[part]).sum())
             figures[name] = right / len(label)
         return figures
 
@@ -133,19 +165,6 @@ def load(data: Path, split: str, drawn: int, known: list[str]) -> tuple[dict[str
         for name, found in sets.items()
     }
     return stacked, known
-
-
-def disturb(small: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Mirrored or not, shifted, perhaps with a hole. uint8 (3, 32, 32) -> the same"""
-    if rng.random() < 0.5:
-        small = small[:, :, ::-1]
-    y, x = rng.integers(0, 2 * SHIFT + 1, 2)
-    padded = np.pad(small, ((0, 0), (SHIFT, SHIFT), (SHIFT, SHIFT)), mode="reflect")
-    small = padded[:, y : y + SIDE, x : x + SIDE].copy()
-    if rng.random() < 0.5:
-        y, x = rng.integers(0, SIDE - HOLE + 1, 2)
-        small[:, y : y + HOLE, x : x + HOLE] = 128
-    return small
 
 
 def prepare(config: dict, paths: Paths) -> None:

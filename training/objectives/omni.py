@@ -17,6 +17,7 @@ from data.corpus import load_tokens
 from data.scenes import SEEDS, build_clips
 from data.shards import ShardReader
 from models.audio import AudioEncoder, audio_tokens
+from models.checkpoint import load_strict
 from models.glance import Glance
 from models.omni import OmniModel
 from models.projector import Projector
@@ -131,6 +132,11 @@ class OmniObjective:
             if getattr(omni, part) is not None:
                 getattr(omni, part).requires_grad_(False)
         return omni
+
+    def init_from(self, folder: Path) -> None:
+        """Go on from a joint model that is finished."""
+        weights = OmniModel.from_pretrained(folder).state_dict()
+        load_strict(self.model.omni, weights, f"--init_from {folder}")
 
     def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
         """Which utterances (reader, index) can serve as which lesson, the shortest first."""
