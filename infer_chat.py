@@ -58,7 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument(
-        "--num_beams", type=int, help="answers followed at once; default: 6 of a sound, else 1"
+        "--num_beams", type=int, help="answers followed at once; default: 6 of a sound, 4 for notes, else 1"
     )
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,

@@ -15,7 +15,7 @@ class GenerateConfig:
     max_new_tokens: int = 128
     notes: bool = True  # what is seen and heard is written down first; False = answered at once
     temperature: float = 0.0  # 0 = greedy
-    num_beams: int | None = None  # answers followed at once; None = 6 where a sound is heard, else 1
+    num_beams: int | None = None  # answers followed at once; None = 6 of a sound, 4 for notes, else 1
     ctc_weight: float = 0.3  # of the ears' letters in choosing a transcript among beams; 0 = off
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off

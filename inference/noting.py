@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from inference.omni import Omni
 
 NOTE_TOKENS = 160  # the longest notes: nine things take 100
+NOTE_BEAMS = 4  # notes of a picture that are followed at once (inference/beams.py)
 
 
 @dataclass
@@ -50,21 +51,21 @@ def take_notes(
         for i, turn in enumerate(turns)
         if turn.images and omni.model.picture_notes
     }
-    for i, notes, _ in _written(omni, pictures, config, room):
+    for i, notes, _ in _written(omni, pictures, config, room, config.num_beams or NOTE_BEAMS):
         opened[i], left[i].images = opened[i] + notes, []
     sounds = {
         i: Asked(TRANSCRIBE_QUESTION, mels=turn.mels)
         for i, turn in enumerate(turns)
         if turn.mels and not turn.text
     }
-    for i, notes, words in _written(omni, sounds, config, room):
+    for i, notes, words in _written(omni, sounds, config, room, config.num_beams):
         if words:  # where nothing was made out, the sound itself is left to be answered
             opened[i], left[i].mels, left[i].text = opened[i] + notes, [], words
     return list(zip(opened, left, strict=True))
 
 
 def _written(
-    omni: Omni, asked: dict[int, Asked], config: GenerateConfig, room: int
+    omni: Omni, asked: dict[int, Asked], config: GenerateConfig, room: int, beams: int | None
 ) -> Iterator[tuple[int, Prompt, str]]:
     """Ask what the user did not: by place the turn with its answer, and the answer's words."""
     phrased = {place: omni.phrase(one) for place, one in asked.items()}
@@ -72,7 +73,7 @@ def _written(
     if not turns:
         return
     plain = replace(
-        config, max_new_tokens=NOTE_TOKENS, temperature=0.0, repetition_penalty=1.0,
+        config, max_new_tokens=NOTE_TOKENS, num_beams=beams, temperature=0.0, repetition_penalty=1.0,
         top_k=None, top_p=None, min_p=None, stop_strings=(),
     )
     head = omni.head(None, config)

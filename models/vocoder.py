@@ -89,7 +89,7 @@ class Vocoder(Pretrained):
 
         The heads stay as they are: rounded phases are heard (0.01 of PESQ), rounded blocks are not.
         """
-        if torch.cpu._is_amx_tile_supported():
+        if torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported():
             for block in self.blocks:
                 block.up.bfloat16()
                 block.down.bfloat16()

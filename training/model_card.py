@@ -43,15 +43,19 @@ def front_matter(tags: list[str]) -> str:
 def stages_table(preset: str, records: dict[str, dict]) -> str:
     """Each stage: command, seed, steps, time."""
     rows = "| stage | command | seed | steps | seconds | device |\n|---|---|---|---|---|---|\n"
-    for stage, record in records.items():
-        command = f"python train.py {stage} --preset {preset}"
-        known = [str(record.get(key, "–")) for key in ("steps", "seconds", "device")]
-        rows += f"| {stage} | `{command}` | {record['seed']} | {' | '.join(known)} |\n"
+    rows += "".join(stage_row(stage, record, preset) for stage, record in records.items())
     total = sum(record.get("seconds", 0.0) for record in records.values())
     return rows + (
         f"\n{total / 3600:.1f} hours of training in all. `training/<stage>.json` holds the exact "
         "command as it was run, settings, dates and versions.\n"
     )
+
+
+def stage_row(stage: str, record: dict, preset: str | None = None) -> str:
+    """One stage's line of the table."""
+    command = f"python train.py {stage} --preset {preset or record['preset']}"
+    known = [str(record.get(key, "–")) for key in ("steps", "seconds", "device")]
+    return f"| {stage} | `{command}` | {record['seed']} | {' | '.join(known)} |\n"
 
 
 def real_table(names: list[str]) -> str:

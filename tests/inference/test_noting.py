@@ -3,8 +3,8 @@
 import pytest
 
 from inference.beams import HEARING_BEAMS, beams_for
-from inference.generation import generate
-from inference.noting import NOTE_TOKENS, TRANSCRIBE_QUESTION, Asked
+from inference.generation import generate, generate_batch
+from inference.noting import NOTE_BEAMS, NOTE_TOKENS, TRANSCRIBE_QUESTION, Asked
 from inference.omni import Omni
 from inference.prompt import Prompt
 from models.omni import NOTE_QUESTION
@@ -17,9 +17,9 @@ def noting(omni, monkeypatch) -> Omni:
     return omni
 
 
-def closed(omni, head: Prompt, asked: Asked) -> tuple[Prompt, str]:
+def closed(omni, head: Prompt, asked: Asked, beams: int | None = None) -> tuple[Prompt, str]:
     """A turn that the user did not ask, with its answer, and the answer's words."""
-    config = omni.config(max_new_tokens=NOTE_TOKENS)
+    config = omni.config(max_new_tokens=NOTE_TOKENS, num_beams=beams)
     turn = omni.phrase(asked)
     reply = generate(omni.model, head + turn, config, omni.tokenizer)
     return turn + Prompt([*reply, config.eos_token_id]), omni.tokenizer.decode(reply).strip()
@@ -28,12 +28,28 @@ def closed(omni, head: Prompt, asked: Asked) -> tuple[Prompt, str]:
 def test_a_picture_is_noted_before_the_question(noting, red):
     config = noting.config()
     asked = noting.take("what is it?", red)
-    notes, _ = closed(noting, noting.head(None, config), Asked(NOTE_QUESTION, asked.images))
+    question = Asked(NOTE_QUESTION, asked.images)
+    notes, _ = closed(noting, noting.head(None, config), question, NOTE_BEAMS)
     whole = noting.head("be kind", config) + notes + noting.phrase(Asked("what is it?"))
     prompt = noting.prompt("what is it?", red, None, None, "be kind", config)
     assert prompt.ids == whole.ids and len(prompt.images) == 1
     plain = noting.prompt("what is it?", red, None, None, "be kind", noting.config(notes=False))
     assert plain.ids == (noting.head("be kind", config) + noting.turn("what is it?", red)).ids
+
+
+def test_notes_of_a_picture_are_searched_for_unless_beams_are_given(noting, red, monkeypatch):
+    widths = []
+    written = generate_batch
+
+    def watch(model, prompts, config, tokenizer):
+        widths.append((config.num_beams, config.temperature))
+        return written(model, prompts, config, tokenizer)
+
+    monkeypatch.setattr("inference.noting.generate_batch", watch)
+    noting.chat("what?", image=red, max_new_tokens=2)
+    noting.chat("what?", image=red, max_new_tokens=2, temperature=0.7)
+    noting.chat("what?", image=red, max_new_tokens=2, num_beams=1)
+    assert widths == [(NOTE_BEAMS, 0.0), (NOTE_BEAMS, 0.0), (1, 0.0)]
 
 
 def test_a_model_that_was_not_taught_notes_takes_none(omni, red):
