@@ -20,6 +20,7 @@ from torch.nn import functional as F
 from models.checkpoint import Pretrained
 
 SIDE = 32  # pixels: photographs are looked at this small
+NEARER = 40  # pixels: and once more as if from nearer
 
 
 @dataclass
@@ -103,10 +104,11 @@ class Glance(Pretrained):
         return self.head(x.amax((2, 3)))
 
     def probabilities(self, pixels: Tensor) -> Tensor:
-        """Mean over the picture and its mirror image. (B, 3, 224, 224) -> float (B, 1 + names)"""
-        small = shrink(pixels)
-        both = self.logits(torch.cat([small, small.flip(3)]))  # (2B, 1 + names)
-        return both.float().softmax(-1).unflatten(0, (2, -1)).mean(0)
+        """Mean over two sizes of it and of its mirror image. (B, 3, 224, 224) -> float (B, 1 + names)"""
+        small = shrink(pixels)  # (B, 3, 32, 32)
+        nearer = F.interpolate(small, size=NEARER, mode="bilinear")  # (B, 3, 40, 40)
+        looks = [self.logits(look) for x in (small, nearer) for look in (x, x.flip(3))]
+        return torch.stack(looks).float().softmax(-1).mean(0)
 
     def forward(self, pixels: Tensor, seen: Tensor) -> Tensor:
         """What the eyes have `seen` (B, 49, hidden), or, of a photograph, its name in each place."""

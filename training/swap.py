@@ -55,7 +55,7 @@ def swap(name: str, source: Path, checkpoint: Path) -> None:
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", help=" ".join(PARTS))
+    parser.add_argument("part", choices=PARTS, help="what is replaced")
     parser.add_argument("source", type=Path, help="the stage's final/ folder")
     parser.add_argument("checkpoint", type=Path, help="the omni checkpoint that gets it")
     args = parser.parse_args(arguments)
