@@ -1,6 +1,5 @@
 """The glance stage: batches of photographs and drawings, and what is left out without photographs."""
 
-
 import pytest
 import torch
 from PIL import Image

@@ -104,7 +104,8 @@ class GlanceObjective:
             mixed = name != DRAWN and rng.random() < MIXED
             windows.append(window(rng, SIDE) if mixed else NOWHERE)
             small += [pictures[i], pictures[other]]
-            label, pasted = [*label, labels[i]], [*pasted, labels[other]]
+            label.append(labels[i])
+            pasted.append(labels[other])
             draws += [draw(rng, SIDE), draw(rng, SIDE)]
         x = distorted(np.stack(small), draws)  # (2 * B, 3, 32, 32)
         own, others = x[::2], x[1::2]  # (B, 3, 32, 32) each
