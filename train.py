@@ -21,7 +21,7 @@ from training.config import PRESETS, apply_override, load_preset
 from training.cpu import tune
 from training.export import export
 from training.loop import Stopped
-from training.objective import OPTIONAL, STAGES, Paths
+from training.objective import PHOTOGRAPHIC, STAGES, Paths
 from training.stage import Request, run_stage
 
 ROOT = Path(__file__).resolve().parent
@@ -81,7 +81,7 @@ def main(arguments: list[str] | None = None) -> None:
     world = distributed.start(args.device)
     paths = find_paths(args, world.first)
     for stage in stages:
-        if args.stage == "all" and stage in OPTIONAL and paths.real is None:
+        if args.stage == "all" and stage in PHOTOGRAPHIC and paths.real is None:
             continue
         run_stage(
             Request(

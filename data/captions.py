@@ -11,9 +11,11 @@ import random
 import re
 from functools import cache
 
-from data.objects import COLORS, KINDS, NUMBER_WORDS, SYNONYMS, article, count_word, plural
+from data.objects import COLORS, KINDS, SYNONYMS, plural
 from data.paraphrases import SAY, SAY_RELATION, pick
 from data.scene import Scene, Thing
+from models.english import NUMBER_WORDS, article
+from models.notes import Sight, total
 
 Group = tuple[str, str, int, str]  # name, colour (shapes only), count, text (signs only)
 MIN_GAP = 34  # pixels between centres before "left of" or "above" is said
@@ -32,16 +34,17 @@ def groups_in_order(scene: Scene) -> list[list[Thing]]:
     return sorted(scene.groups().values(), key=lambda g: sum(t.x for t in g) / len(g))
 
 
-def group_phrase(group: list[Thing]) -> str:
-    if len(group) == 1:
-        return article(noun(group[0]))
-    return f"{count_word(len(group))} {noun(group[0], many=True)}"
+def sights(scene: Scene) -> list[Sight]:
+    """The scene's things as notes tell them."""
+    return [
+        Sight(noun(t), noun(t, many=True), "" if t.kind == "sign" else t.size, t.x, t.y)
+        for t in scene.things
+    ]
 
 
 def list_phrase(scene: Scene) -> str:
     """'a dog, a red circle and three apples'."""
-    phrases = [group_phrase(group) for group in groups_in_order(scene)]
-    return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+    return total(sights(scene))
 
 
 def background_phrase(scene: Scene) -> str:

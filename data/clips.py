@@ -12,12 +12,13 @@ import av
 import numpy as np
 from PIL import Image
 
-from data.captions import article, noun, sentence
+from data.captions import noun, sentence
 from data.objects import COLORS, held_out
 from data.paraphrases import ask
 from data.questions import Question, referents
 from data.render import render
 from data.scene import SIZE, Scene, Thing, sample_scene
+from models.english import article
 
 FRAMES = 4
 CHANGES = (

@@ -6,9 +6,9 @@ import random
 from functools import partial
 
 from data.captions import MIN_GAP, noun, sentence
-from data.objects import article, count_word
 from data.questions import Question, absent, countable, referents, thing_answer
 from data.scene import Scene, Thing
+from models.english import article, count_word
 
 Dialogue = list[Question]
 MOST = 2  # dialogues kept of a scene

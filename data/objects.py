@@ -126,7 +126,6 @@ WORDS = tuple("""stop go open closed hello bye yes no exit push pull sale free n
     four five six seven eight nine ten book music game toy ball team win play read write sing dance
     jump run walk talk look eat drink sleep help please thanks sorry quiet wait danger first last
     north south east west king queen magic gold paper pencil hotel train plane ship car""".split())
-NUMBER_WORDS = ("zero one two three four five six seven eight nine ten").split()
 
 
 @dataclass(frozen=True)
@@ -158,16 +157,6 @@ CATEGORIES = ("shape", *_EMOJI)
 
 def plural(name: str) -> str:
     return "signs" if name == "sign" else KINDS[name].plural
-
-
-def article(phrase: str) -> str:
-    """'an owl', 'a unicorn': by the first sound, which differs from the letter in a few names."""
-    vowel = phrase[0].lower() in "aeiou" and not phrase.lower().startswith("uni")
-    return f"{'an' if vowel else 'a'} {phrase}"
-
-
-def count_word(count: int) -> str:
-    return NUMBER_WORDS[count] if count < len(NUMBER_WORDS) else str(count)
 
 
 def stable_hash(*parts: str) -> int:

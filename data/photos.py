@@ -17,9 +17,9 @@ from pathlib import Path
 from PIL import Image
 
 from data.captions import sentence
-from data.objects import article
 from data.readers.photos import Photo, names, photos, present
 from data.shards import Blobs, store
+from models.english import article
 from models.glance import shrink
 from models.vision import image_to_tensor
 

@@ -19,10 +19,11 @@ from data.captions import (
     scene_groups,
     sentence,
 )
-from data.objects import COLORS, KINDS, SHAPES, SYNONYMS, article, count_word, plural
+from data.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
 from data.paraphrases import ask
 from data.scene import Scene, Thing, known_kinds, same_category
 from data.scoring import score as score  # a question and its scoring are used together
+from models.english import article, count_word
 
 Question = dict
 MOST = 8  # questions kept of a scene

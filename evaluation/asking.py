@@ -6,6 +6,9 @@ instead of from files.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 import torch
 from tqdm import tqdm
 
@@ -27,6 +30,17 @@ class Asker:
     def without_notes(self) -> Asker:
         """The same, answering from sight and hearing alone."""
         return Asker(self.omni, self.config.max_new_tokens, notes=False)
+
+    @contextmanager
+    def lacking(self, part: str) -> Iterator[Asker]:
+        """The same without one of the model's optional parts, for as long as the block lasts."""
+        model = self.omni.model
+        kept = getattr(model, part)
+        setattr(model, part, None)
+        try:
+            yield self
+        finally:
+            setattr(model, part, kept)
 
     def prompts(self, turns: list[Asked], system: str | None = None) -> list[Prompt]:
         """First turns of conversations, as a user's are opened; those of like size together."""

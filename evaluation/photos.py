@@ -42,11 +42,8 @@ def ask_photos(asker: Asker, setting: Setting) -> Measured:
     wrong = [few[i] for i in another(len(few))]
     shuffled = naming(asker, shards, few, wrong, known, "photos, shuffled")
     figures["photo_shuffled/all"] = rate(shuffled, SEED)
-    glance, asker.omni.model.glance = asker.omni.model.glance, None
-    try:
+    with asker.lacking("glance"):
         without = naming(asker, shards, few, few, known, "photos, without the glance")
-    finally:
-        asker.omni.model.glance = glance
     figures["photo_no_glance/all"] = rate(without, SEED)
     return figures
 

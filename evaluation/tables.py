@@ -81,12 +81,12 @@ def summary(results: Results) -> str:
 
 def vision(results: Results) -> str:
     """Scenes by kind of question with their controls."""
-    columns = ("scene", "at_once", "blank", "shuffled", "majority")
+    columns = ("scene", "own_notes", "at_once", "blank", "shuffled", "majority")
     kinds = names_under(results, "vision", "scene/") or ["all"]
     return table(
         [
-            *("question", "right", "without notes", "grey picture", "another picture"),
-            "most frequent answer",
+            *("question", "right", "the Thinker's own notes", "without notes", "grey picture"),
+            *("another picture", "most frequent answer"),
         ],
         [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
     )

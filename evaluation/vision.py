@@ -1,7 +1,8 @@
 """Seeing: questions about held-out scenes, clips and photographs, beside what blind answers would score.
 
 Held out are scenes of a fresh seed, combinations of object and colour, and wordings. Controls:
-answers without notes, a grey picture, another scene's picture, each kind's most frequent answer.
+answers without notes, with notes by the Thinker instead of the finder, a grey picture, another scene's
+picture, each kind's most frequent answer.
 """
 
 from __future__ import annotations
@@ -74,6 +75,9 @@ def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
     figures |= by_kind("blank", kinds[:few], ask([BLANK] * few, "blank pictures"))
     at_once = ask(images[:few], "scenes, without notes", asker.without_notes())
     figures |= by_kind("at_once", kinds[:few], at_once)
+    with asker.lacking("finder"):
+        own = ask(images[:few], "scenes, without the finder")
+    figures |= by_kind("own_notes", kinds[:few], own)
     wrong = [images[i] for i in another(n)[:few]]
     figures |= by_kind("shuffled", kinds[:few], ask(wrong, "shuffled pictures"))
     return figures | by_kind("majority", kinds, graded(majority(questions), questions))

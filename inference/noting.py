@@ -1,11 +1,12 @@
 """Notes: what is seen and heard is written down before a question about it is answered.
 
 Pictures open their turn with a question that the user did not ask, `NOTE_QUESTION`, and sounds that
-come without words with `TRANSCRIBE_QUESTION`. The model's answers, in its own words, stay in the
-context; then comes what the user asked, a spoken question as it was heard. One thing after another
-is easier than all at once: what that gains is measured beside answers from sight alone.
+come without words with `TRANSCRIBE_QUESTION`. The answers stay in the context; then comes what the
+user asked, a spoken question as it was heard. One thing after another is easier than all at once:
+what that gains is measured beside answers from sight alone.
 
-The notes themselves were learnt from `data/notes.py`.
+Drawn things are noted as the finder found them (models/finder.py). What it knows nothing of, such as
+photographs, the model notes in its own words, as it learnt to from `data/notes.py`.
 """
 
 from __future__ import annotations
@@ -14,11 +15,13 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.generation import generate_batch
 from inference.prompt import Prompt
+from models.finder import notes
 from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
 
 if TYPE_CHECKING:
@@ -51,17 +54,39 @@ def take_notes(
         for i, turn in enumerate(turns)
         if turn.images and omni.model.picture_notes
     }
-    for i, notes, _ in _written(omni, pictures, config, room, config.num_beams or NOTE_BEAMS):
-        opened[i], left[i].images = opened[i] + notes, []
+    for i, noted in _found(omni, pictures, config, room):
+        opened[i], left[i].images = opened[i] + noted, []
+    pictures = {i: asked for i, asked in pictures.items() if left[i].images}
+    for i, noted, _ in _written(omni, pictures, config, room, config.num_beams or NOTE_BEAMS):
+        opened[i], left[i].images = opened[i] + noted, []
     sounds = {
         i: Asked(TRANSCRIBE_QUESTION, mels=turn.mels)
         for i, turn in enumerate(turns)
         if turn.mels and not turn.text
     }
-    for i, notes, words in _written(omni, sounds, config, room, config.num_beams):
+    for i, noted, words in _written(omni, sounds, config, room, config.num_beams):
         if words:  # where nothing was made out, the sound itself is left to be answered
-            opened[i], left[i].mels, left[i].text = opened[i] + notes, [], words
+            opened[i], left[i].mels, left[i].text = opened[i] + noted, [], words
     return list(zip(opened, left, strict=True))
+
+
+def _found(
+    omni: Omni, asked: dict[int, Asked], config: GenerateConfig, room: int
+) -> Iterator[tuple[int, Prompt]]:
+    """By place the turn with what was found in its pictures, where that is all there is to note."""
+    if not asked or omni.model.finder is None:
+        return
+    device = next(omni.model.parameters()).device
+    pixels = torch.stack([image for one in asked.values() for image in one.images])  # (N, 3, 224, 224)
+    found = iter(omni.model.find(pixels.to(device)))
+    for place, one in asked.items():
+        seen = [next(found) for _ in one.images]
+        if None in seen or not any(picture.sights for picture in seen):
+            continue
+        turn = omni.phrase(one)
+        reply = omni.tokenizer.encode(notes(seen))
+        if len(turn) + len(reply) + NOTE_TOKENS <= room:
+            yield place, Prompt([*turn.ids, *reply, config.eos_token_id], turn.images)
 
 
 def _written(

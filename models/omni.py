@@ -14,22 +14,24 @@ from torch import Tensor, nn
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import read_json, write_json
 from models.errors import UserError
+from models.finder import Finder, Found
 from models.glance import Glance
 from models.projector import Projector
 from models.thinker import Thinker
 from models.vision import VisionEncoder
 
 TRANSCRIBE_QUESTION = "What did you hear?"  # a sound is first answered with its words
-NOTE_QUESTION = "Note what you see."  # a picture is first answered with notes (data/notes.py)
+NOTE_QUESTION = "Note what you see."  # a picture is first answered with notes (models/notes.py)
 PARTS = {
     "thinker": Thinker,
     "vision": VisionEncoder,
     "vision_projector": Projector,
     "glance": Glance,
+    "finder": Finder,
     "audio": AudioEncoder,
     "audio_projector": Projector,
 }
-OPTIONAL = {"glance"}  # without it, photographs have no names
+OPTIONAL = {"glance", "finder"}  # without them, photographs have no names and notes are the Thinker's
 
 
 class OmniModel(nn.Module):
@@ -39,6 +41,7 @@ class OmniModel(nn.Module):
         image_token, audio_token: ids of the placeholders `<|image|>` and `<|audio|>`.
         picture_notes: whether it was taught to note what it sees.
         glance: tells what a photograph shows; None where it learnt from no photographs.
+        finder: tells what stands where in a drawn scene; None: the Thinker notes that itself.
     """
 
     def __init__(
@@ -52,11 +55,12 @@ class OmniModel(nn.Module):
         audio_token: int,
         picture_notes: bool = False,
         glance: Glance | None = None,
+        finder: Finder | None = None,
     ):
         super().__init__()
         self.thinker = thinker
         self.vision, self.vision_projector = vision, vision_projector
-        self.glance = glance
+        self.glance, self.finder = glance, finder
         self.audio, self.audio_projector = audio, audio_projector
         self.image_token, self.audio_token = image_token, audio_token
         self.picture_notes = picture_notes
@@ -65,6 +69,15 @@ class OmniModel(nn.Module):
         """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""
         seen = self.vision_projector(self.vision(pixels))  # (N, 49, hidden)
         return seen if self.glance is None else self.glance(pixels, seen)
+
+    @torch.inference_mode()
+    def find(self, pixels: Tensor) -> list[Found | None]:
+        """What stands where in each picture; None for a photograph. uint8 (N, 3, 224, 224)"""
+        found: list[Found | None] = list(self.finder.find(self.vision(pixels)))
+        if self.glance is not None:
+            photographs = self.glance.probabilities(pixels).argmax(-1) > 0  # (N,)
+            found = [None if photo else one for photo, one in zip(photographs, found, strict=True)]
+        return found
 
     def encode_audio(self, mels: list[Tensor]) -> list[Tensor]:
         """Log-mels of any lengths, each (128, T) -> one (ceil(T / 8), hidden) each."""

@@ -21,6 +21,7 @@ from safetensors import safe_open
 
 from models.checkpoint import write_json
 from models.errors import UserError, one_line_errors
+from models.finder import Finder
 from models.glance import Glance
 from models.omni import OmniModel
 from models.thinker import Thinker
@@ -33,7 +34,7 @@ from training.speech import attach_speech
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 48_000_000  # of both folders together, for presets that are shipped
 SHIPPED = ("nano", "tiny")
-PACKED = ("audio",)  # parts written as int8: what makes room for the glance in LIMIT_BYTES
+PACKED = ("audio", "finder")  # parts written as int8: what makes room for the glance in LIMIT_BYTES
 TEXT_STAGES = ("tokenizer", "thinker")
 
 
@@ -85,6 +86,8 @@ def write_omni(folder: Path, paths: Paths, preset: str) -> None:
     """The omni-model with its speaking parts."""
     source = paths.need("omni")
     omni = OmniModel.from_pretrained(source)
+    if paths.final("finder").is_dir():
+        omni.finder = Finder.from_pretrained(paths.final("finder"))
     if paths.final("naming").is_dir():  # the same glance, in the finished Thinker's language
         omni.glance = Glance.from_pretrained(paths.final("naming"))
     omni.save_pretrained(folder, packed=PACKED)

@@ -30,9 +30,10 @@ from models.errors import UserError
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = (
     *("tokenizer", "thinker", "vision", "glance", "audio"),
-    *("codec", "vocoder", "talker", "omni", "naming"),
+    *("codec", "vocoder", "talker", "omni", "finder", "naming"),
 )
-OPTIONAL = {"glance", "naming"}  # made where there are photographs; the others do without it
+PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
+OPTIONAL = PHOTOGRAPHIC | {"finder"}  # the other stages do without them
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
 

@@ -1,66 +1,101 @@
-"""Put one newly trained part into a finished checkpoint; everything else in it stays.
+"""Put what a stage has newly trained into a finished checkpoint; everything else in it stays.
 
     python -m training.swap glance runs/tiny/glance/final checkpoints/omni_sft_tiny
 
-The part must have the sizes of the old one: what was trained around it would not fit others. Its
-training record and the row of the model card that tells of it come along. It measures nothing: run
-evaluate.py afterwards.
+Parts must have the sizes of the old ones: what was trained around them would not fit others. The
+stage's training record and the row of the model card that tells of it come along. It measures nothing:
+run evaluate.py afterwards.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
+import re
 import sys
 from pathlib import Path
 
-from models.checkpoint import Pretrained, read_json
+import torch
+
+from models.checkpoint import WEIGHTS, Pretrained, read_json
 from models.codec import MelCodec
 from models.errors import UserError, one_line_errors
+from models.files import replacing
 from models.glance import Glance
-from models.omni import save_part
+from models.omni import OPTIONAL, PARTS, save_part
 from models.vocoder import Vocoder
+from training.export import PACKED
 from training.model_card import stage_row
 
-PARTS: dict[str, type[Pretrained]] = {"glance": Glance, "codec": MelCodec, "vocoder": Vocoder}
+CLASSES: dict[str, type[Pretrained]] = PARTS | {"codec": MelCodec, "vocoder": Vocoder}
+# stage -> the parts that it trains, of those in a checkpoint
+TRAINED = {
+    "glance": ("glance",),
+    "finder": ("finder",),
+    "codec": ("codec",),
+    "vocoder": ("vocoder",),
+    "omni": ("thinker", "vision_projector", "audio_projector"),
+}
 
 
-def swap(name: str, source: Path, checkpoint: Path) -> None:
-    """Replace a part by the one in `source`, a stage's `final/`.
+def swap(stage: str, source: Path, checkpoint: Path) -> None:
+    """Replace the parts of a stage by those in `source`, its `final/`, or add one that was lacking.
 
     Raises:
-        UserError: an unknown part, a folder that is not what it should be, or other sizes.
+        UserError: an unknown stage, a folder that is not what it should be, or other sizes.
     """
-    if name not in PARTS:
-        raise UserError(f"cannot swap '{name}': choose one of {', '.join(PARTS)}")
-    old = PARTS[name].from_pretrained(checkpoint, name)
-    new = PARTS[name].from_pretrained(source)
+    if stage not in TRAINED:
+        raise UserError(f"cannot swap '{stage}': choose one of {', '.join(TRAINED)}")
+    made = {name: fitting(name, source, checkpoint) for name in TRAINED[stage]}
+    record = read_json(source / "training.json")
+    kept = checkpoint / "training" / f"{stage}.json"
+    if "--init_from" in record["command"] and kept.exists():
+        record["before"] = read_json(kept)  # what it began with is part of how it came about
+    for name, part in made.items():
+        save_part(checkpoint, name, part, torch.int8 if name in PACKED else torch.bfloat16)
+    with replacing(kept) as temporary:
+        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    card = checkpoint / "README.md"
+    text = with_row(card.read_text(encoding="utf-8"), stage, stage_row(stage, record))
+    with replacing(card) as temporary:
+        temporary.write_text(text, encoding="utf-8")
+
+
+def fitting(name: str, source: Path, checkpoint: Path) -> Pretrained:
+    """The new part, which fits where the old one was."""
+    stem = name if (source / f"{name}.safetensors").exists() else WEIGHTS
+    new = CLASSES[name].from_pretrained(source, stem)
+    if name in OPTIONAL and name not in read_json(checkpoint / "config.json")["parts"]:
+        return new
+    old = CLASSES[name].from_pretrained(checkpoint, name)
     if new.config != old.config:
         raise UserError(f"{source} does not fit {checkpoint}: its {name} has another configuration")
-    record = read_json(source / "training.json")
     if isinstance(new, Glance):  # the names, as the checkpoint's Thinker learnt to read them
         new.words.data.copy_(old.words.data)
-    kept = checkpoint / "training" / f"{name}.json"
-    if "--init_from" in record["command"]:  # what it began with is part of how it came about
-        record["before"] = read_json(kept)
-    save_part(checkpoint, name, new)
-    kept.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
-    card = checkpoint / "README.md"
-    lines = card.read_text(encoding="utf-8").splitlines(keepends=True)
-    fresh = stage_row(name, record)
-    told = [fresh if line.startswith(f"| {name} | `") else line for line in lines]
-    card.write_text("".join(told), encoding="utf-8")
+    return new
+
+
+def with_row(card: str, stage: str, row: str) -> str:
+    """The card with the stage's row, in place of the old one or after the last stage's."""
+    lines = card.splitlines(keepends=True)
+    stages = [i for i, line in enumerate(lines) if re.match(r"\| \w+ \| `", line)]
+    old = [i for i in stages if lines[i].startswith(f"| {stage} | `")]
+    if old:
+        lines[old[0]] = row
+    elif stages:
+        lines.insert(stages[-1] + 1, row)
+    return "".join(lines)
 
 
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("part", choices=PARTS, help="what is replaced")
+    parser.add_argument("stage", choices=TRAINED, help="whose parts are replaced")
     parser.add_argument("source", type=Path, help="the stage's final/ folder")
-    parser.add_argument("checkpoint", type=Path, help="the omni checkpoint that gets it")
+    parser.add_argument("checkpoint", type=Path, help="the omni checkpoint that gets them")
     args = parser.parse_args(arguments)
-    swap(args.part, args.source, args.checkpoint)
-    print(f"{args.checkpoint}: {args.part} is now that of {args.source}")
+    swap(args.stage, args.source, args.checkpoint)
+    print(f"{args.checkpoint}: what {args.stage} trains is now that of {args.source}")
 
 
 if __name__ == "__main__":

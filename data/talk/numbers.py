@@ -159,10 +159,13 @@ def word_problem(draw: Draw) -> list[Turn]:
     a, b = draw.fresh(lambda: (draw.number(2, 12), draw.number(1, 10)))
     name, thing = draw.pick(NAMES), draw.pick(ITEMS)
     more = draw.chance() < 0.5 or a <= b
-    value = a + b if more else a - b
+    value, word = (a + b, "plus") if more else (a - b, "minus")
     question = draw.say(GAIN if more else LOSE, a=a, b=b, n=name, t=thing)
     noun = thing if value != 1 else thing[:-1]
-    return [Turn(question, *result(f"{value} {noun}.", value))]
+    _, short = result("", value)
+    # The sum is said first: it is then read off, as an answer to arithmetic is.
+    answer = f"{a} {word} {b} is {value}, so {value} {noun}."
+    return [Turn(question, answer, (f"{value} {noun}.", *short))]
 
 
 def compare(draw: Draw) -> list[Turn]:

@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from data import text
+from data import conversation, text
 from data.conversation import (
     KINDS,
     ONE_WORD,
@@ -83,7 +83,7 @@ def test_further_lists_extend_lists_that_exist() -> None:
             for part in value:
                 collect(part)
 
-    for module in (social, words, world, numbers, told, followups):
+    for module in (social, words, world, numbers, told, followups, conversation):
         for value in vars(module).values():
             collect(value)
     assert set(FURTHER) <= known
@@ -126,7 +126,7 @@ def test_spelling_counting_and_comparing_are_right() -> None:
             assert int(answer.split()[0]) == max(map(int, re.findall(r"\d+", question)))
         elif kind == "counting" and "," in answer:
             said = [int(n) for n in re.findall(r"\d+", answer)]
-            low, high = map(int, re.findall(r"\d+", question))
+            low, high = sorted(map(int, re.findall(r"\d+", question)))
             assert said == list(range(low, high + 1))
         elif kind == "repeat":
             assert answer.lower().rstrip(".") in question.lower()
@@ -134,7 +134,7 @@ def test_spelling_counting_and_comparing_are_right() -> None:
 
 def test_follow_up_sum_starts_from_the_last_result() -> None:
     seen = 0
-    for chat in chats("train", 4000):
+    for chat in chats("train", 6000):
         answers = [m["content"] for m in chat["messages"] if m["role"] == "assistant"]
         kinds = [check["kind"] for check in chat["checks"]]
         for before, after, kind in zip(answers, answers[1:], kinds[1:], strict=False):

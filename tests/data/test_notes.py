@@ -4,10 +4,11 @@ import random
 
 import pytest
 
-from data.captions import score_caption
-from data.notes import clip_notes, reading_order, scene_notes
+from data.captions import score_caption, sights
+from data.notes import clip_notes, scene_notes
 from data.questions import scene_groups
 from data.scene import Background, Scene, Thing, sample_scene
+from models.notes import reading_order
 from models.omni import NOTE_QUESTION
 from training import lessons
 
@@ -45,7 +46,7 @@ def test_the_sum_of_the_notes_is_a_right_list():
 def test_reading_order_is_that_of_the_tokens():
     for seed in range(50):
         scene = sample_scene(random.Random(seed), "train")
-        cells = [(int(t.y // 32), int(t.x // 32)) for t in reading_order(scene)]
+        cells = [(int(t.y // 32), int(t.x // 32)) for t in reading_order(sights(scene))]
         assert cells == sorted(cells)
 
 

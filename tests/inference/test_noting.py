@@ -1,12 +1,15 @@
 """Notes: written down first, kept in the context, and left out where they are not wanted."""
 
 import pytest
+import torch
 
 from inference.beams import HEARING_BEAMS, beams_for
 from inference.generation import generate, generate_batch
 from inference.noting import NOTE_BEAMS, NOTE_TOKENS, TRANSCRIBE_QUESTION, Asked
 from inference.omni import Omni
 from inference.prompt import Prompt
+from models.finder import Found
+from models.notes import Sight
 from models.omni import NOTE_QUESTION
 from tests.inference.conftest import tone
 
@@ -50,6 +53,65 @@ def test_notes_of_a_picture_are_searched_for_unless_beams_are_given(noting, red,
     noting.chat("what?", image=red, max_new_tokens=2, temperature=0.7)
     noting.chat("what?", image=red, max_new_tokens=2, num_beams=1)
     assert widths == [(NOTE_BEAMS, 0.0), (NOTE_BEAMS, 0.0), (1, 0.0)]
+
+
+class Seeing:
+    """A finder of which the eyes' tokens are not asked: so many dogs in every picture."""
+
+    def __init__(self, dogs: int):
+        self.dogs = dogs
+
+    def find(self, tokens):
+        dogs = [Sight("dog", "dogs", "small", 20.0 + 60 * i, 20.0) for i in range(self.dogs)]
+        return [Found("a red background", dogs) for _ in tokens]
+
+
+def refuse(*_):
+    raise AssertionError("nothing is to be written")
+
+
+def test_what_was_found_is_noted_without_writing_it(noting, red, blue, monkeypatch):
+    monkeypatch.setattr(noting.model, "finder", Seeing(2))
+    monkeypatch.setattr("inference.noting.generate_batch", refuse)
+    config = noting.config()
+    prompt = noting.prompt("what is it?", red, None, None, None, config)
+    said = "On a red background: small dog one top left, small dog two top. So: two dogs."
+    messages = [
+        {"role": "user", "content": [{"type": "image"}, {"type": "text", "text": NOTE_QUESTION}]},
+        {"role": "assistant", "content": said},
+        {"role": "user", "content": "what is it?"},
+    ]
+    assert prompt.ids == noting.tokenizer.encode_chat(messages) and len(prompt.images) == 1
+    film = noting.prompt("what is it?", [red, blue], None, None, None, config)
+    assert "Frames: small dog one one" in noting.tokenizer.decode(film.ids)
+    with pytest.raises(AssertionError, match="nothing is to be"):  # the control: no finder
+        monkeypatch.setattr(noting.model, "finder", None)
+        noting.prompt("what is it?", red, None, None, None, config)
+
+
+class Photographs:
+    """A glance that takes every picture for a photograph."""
+
+    def probabilities(self, pixels):
+        return torch.tensor([[0.1, 0.9]]).expand(len(pixels), -1)
+
+
+@pytest.mark.parametrize("dogs", [0, 2])
+def test_what_the_finder_does_not_know_the_model_notes_itself(noting, red, dogs, monkeypatch):
+    own = noting.prompt("what is it?", red, None, None, None, noting.config())
+    monkeypatch.setattr(noting.model, "finder", Seeing(dogs))
+    if dogs:  # seen in a photograph, which is the glance's
+        find = noting.model.find
+        monkeypatch.setattr(noting.model, "find", lambda pixels: [None for _ in find(pixels)])
+    assert noting.prompt("what is it?", red, None, None, None, noting.config()).ids == own.ids
+
+
+def test_a_photograph_is_not_searched_for_things(noting, red, monkeypatch):
+    monkeypatch.setattr(noting.model, "finder", Seeing(2))
+    pixels = noting.take("what?", red).images[0][None]
+    assert noting.model.find(pixels)[0].sights
+    monkeypatch.setattr(noting.model, "glance", Photographs())
+    assert noting.model.find(pixels) == [None]
 
 
 def test_a_model_that_was_not_taught_notes_takes_none(omni, red):

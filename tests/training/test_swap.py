@@ -8,8 +8,9 @@ import torch
 
 from models.checkpoint import read_json, read_tensors
 from models.errors import UserError
+from models.finder import Finder, FinderConfig
 from models.glance import Glance, GlanceConfig
-from models.omni import save_part
+from models.omni import OmniModel, save_part
 from training.swap import swap
 
 OLD = {"seed": 0, "steps": 7, "seconds": 1.5, "device": "cpu", "preset": "nano", "command": "train.py"}
@@ -55,6 +56,33 @@ def test_the_part_comes_with_its_record_and_the_names_stay_readable(checkpoint, 
     assert (card[0], card[2]) == ("# card", "| glance | 99 |")
     after = {path.name: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
     assert [name for name in before if before[name] != after[name]] == ["glance.safetensors"]
+
+
+def test_a_part_that_was_lacking_is_added(checkpoint, tmp_path):
+    made = Finder(FinderConfig(input_size=64, names=["dog"], plurals=["dogs"], colors=["red"]))
+    swap("finder", trained(tmp_path / "final", made), checkpoint)
+    omni = OmniModel.from_pretrained(checkpoint)
+    torch.testing.assert_close(
+        omni.finder.heads["name"].weight, made.heads["name"].weight, rtol=0.02, atol=0.002
+    )
+    card = (checkpoint / "README.md").read_text().splitlines()
+    assert [line.split(" | ")[0] for line in card] == ["# card", "| glance", "| finder", "| glance"]
+    assert read_json(checkpoint / "training" / "finder.json")["steps"] == 9
+
+
+def test_the_joint_stages_parts_come_together(checkpoint, nano_omni_dir, tmp_path):
+    omni = OmniModel.from_pretrained(nano_omni_dir)
+    with torch.no_grad():
+        for parameter in omni.parameters():
+            parameter += 0.5
+    folder = tmp_path / "final"
+    omni.save_pretrained(folder)
+    (folder / "training.json").write_text(json.dumps(OLD))
+    before = {path.stem: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
+    swap("omni", folder, checkpoint)
+    after = {path.stem: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
+    changed = {name for name in before if before[name] != after[name]}
+    assert changed == {"thinker", "vision_projector", "audio_projector"}
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(checkpoint, tmp_path):

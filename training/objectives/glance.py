@@ -97,20 +97,25 @@ class GlanceObjective:
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         places = slice_bounds(self.size, rank, world)
         small, label, pasted, windows, draws = [], [], [], [], []
+        pieces, cut = [], []  # of the photographs that others are pasted into
         for place, (name, i) in zip(places, self.items(step, places), strict=True):
             rng = np.random.default_rng([self.seed, step, place])
             pictures, labels = self.train[name]
             other = int(rng.integers(len(labels)))
             mixed = name != DRAWN and rng.random() < MIXED
             windows.append(window(rng, SIDE) if mixed else NOWHERE)
-            small += [pictures[i], pictures[other]]
+            small.append(pictures[i])
             label.append(labels[i])
             pasted.append(labels[other])
-            draws += [draw(rng, SIDE), draw(rng, SIDE)]
-        x = distorted(np.stack(small), draws)  # (2 * B, 3, 32, 32)
-        own, others = x[::2], x[1::2]  # (B, 3, 32, 32) each
-        for one, other, (rows, columns) in zip(own, others, windows, strict=True):
-            one[:, rows, columns] = other[:, rows, columns]
+            draws.append(draw(rng, SIDE))
+            if mixed:
+                pieces.append(pictures[other])
+                cut.append((len(draws) - 1, draw(rng, SIDE)))
+        x = distorted(np.stack(small + pieces), draws + [one for _, one in cut])
+        own, others = x.split((len(small), len(pieces)))  # (B, 3, 32, 32), (mixed, 3, 32, 32)
+        for (at, _), other in zip(cut, others, strict=True):
+            rows, columns = windows[at]
+            own[at][:, rows, columns] = other[:, rows, columns]
         areas = [(r.stop - r.start) * (c.stop - c.start) / SIDE**2 for r, c in windows]
         return {
             "small": own.contiguous(),
