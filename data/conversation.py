@@ -38,8 +38,9 @@ KINDS = {
 _NAMES, _WEIGHTS = list(KINDS), [weight for _, weight in KINDS.values()]
 _CUMULATIVE = list(accumulate(_WEIGHTS))
 # Kinds that are slow to learn are practised more often than they are asked in dev and test.
-PRACTICE = {"word_problem": 3, "refusal": 4, "spelling": 3, "compare": 2, "name": 2, "small_talk": 3,
-            "thanks": 3, "repeat": 3, "told_scene": 5, "identity": 2, "definition": 2}
+PRACTICE = {"word_problem": 5, "refusal": 4, "spelling": 2, "compare": 2, "name": 2, "small_talk": 3,
+            "thanks": 3, "repeat": 2, "told_scene": 4, "identity": 2, "definition": 2, "opposite": 2,
+            "category": 2}
 _PRACTISED = list(accumulate(w * PRACTICE.get(k, 1) for k, (_, w) in KINDS.items()))
 
 ONE_WORD = ("Answer in one word.", "Answer with one word.", "Use one word only.",

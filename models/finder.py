@@ -19,10 +19,10 @@ from models.checkpoint import Pretrained
 from models.english import article
 from models.notes import CELL, GRID, Sight, film_notes, picture_notes
 
-WHOLE = ("background", "striped")  # told of the picture as a whole, from the mean of its tokens
+WHOLE = "background"  # told of the picture as a whole, from the mean of its tokens
 DIGITS = 11  # none, or one of ten, in each of three places of a number on a sign
-FAINT, ENOUGH = 0.05, 0.35  # claims below FAINT are ignored; those for a thing sum up to ENOUGH
-NEAR = {"small": 22.0, "large": 36.0}  # pixels: centres nearer than this are of one thing
+FAINT, ENOUGH = 0.05, 0.45  # claims below FAINT are ignored; those for a thing sum up to ENOUGH
+NEAR = {"small": 26.0, "large": 46.0}  # pixels: centres nearer than this are of one thing
 
 
 @dataclass
@@ -31,7 +31,7 @@ class FinderConfig:
 
     input_size: int = 192  # channels of the eyes' tokens
     names: list[str] = field(default_factory=list)  # of things; after them come signs
-    plurals: list[str] = field(default_factory=list)
+    plurals: dict[str, str] = field(default_factory=dict)  # of names that take more than an s
     shapes: int = 0  # the first so many things are told apart by colour
     colors: list[str] = field(default_factory=list)
     words: list[str] = field(default_factory=list)  # on signs; after them come numbers
@@ -41,7 +41,7 @@ class FinderConfig:
 class Found:
     """What a picture shows."""
 
-    background: str  # "a striped blue background"
+    background: str  # its colour
     sights: list[Sight]
 
 
@@ -55,12 +55,12 @@ class Finder(Pretrained):
         self.config = config
         colors = len(config.colors)
         sizes = {"centre": 1, "offset": 2, "large": 1, "name": len(config.names) + 1, "color": colors,
-                 "word": len(config.words) + 1, "digits": 3 * DIGITS, "background": colors, "striped": 1}
+                 "word": len(config.words) + 1, "digits": 3 * DIGITS, "background": colors}
         self.heads = nn.ModuleDict({name: nn.Linear(config.input_size, n) for name, n in sizes.items()})
 
     def forward(self, tokens: Tensor) -> dict[str, Tensor]:
         whole = tokens.mean(1)  # (B, input)
-        return {name: head(whole if name in WHOLE else tokens) for name, head in self.heads.items()}
+        return {name: head(whole if name == WHOLE else tokens) for name, head in self.heads.items()}
 
     @torch.inference_mode()
     def find(self, tokens: Tensor) -> list[Found]:
@@ -71,8 +71,6 @@ class Finder(Pretrained):
     def found(self, told: dict[str, Tensor]) -> Found:
         """From the logits of one picture: (49, n) each, (n,) of WHOLE."""
         claims, large = told["centre"].sigmoid()[:, 0], told["large"].sigmoid()[:, 0]  # (49,) each
-        color = self.config.colors[int(told["background"].argmax())]
-        striped = "striped " if told["striped"] > 0 else ""
         centres = CELL * (middles() + told["offset"])  # (49, 2) pixels
         shares = {
             name: told[name].unflatten(1, (-1, width)).softmax(-1)  # (49, places, width)
@@ -89,7 +87,7 @@ class Finder(Pretrained):
             x, y = (weights @ centres[cells]).tolist()
             size = "large" if weights @ large[cells] > 0.5 else "small"
             sights.append(self.sight(best, size, x, y))
-        return Found(article(f"{striped}{color} background"), sights)
+        return Found(self.config.colors[int(told[WHOLE].argmax())], sights)
 
     def sight(self, best: dict[str, list[int]], size: str, x: float, y: float) -> Sight:
         """The words for one thing: `best` holds what each head says of it."""
@@ -99,7 +97,8 @@ class Finder(Pretrained):
             text = config.words[word] if word < len(config.words) else digits
             return Sight(f"sign that says {text}", f"signs that says {text}", "", x, y)
         color = f"{config.colors[best['color'][0]]} " if name < config.shapes else ""
-        return Sight(f"{color}{config.names[name]}", f"{color}{config.plurals[name]}", size, x, y)
+        one = config.names[name]
+        return Sight(f"{color}{one}", f"{color}{config.plurals.get(one, one + 's')}", size, x, y)
 
 
 def middles() -> Tensor:
@@ -131,5 +130,5 @@ def groups(claims: Tensor, centres: Tensor, large: Tensor) -> list[list[int]]:
 def notes(found: list[Found]) -> str:
     """What is written down of one picture, or of several as the frames of a film."""
     if len(found) == 1:
-        return picture_notes(found[0].background, found[0].sights)
+        return picture_notes(article(f"{found[0].background} background"), found[0].sights)
     return film_notes([one.sights for one in found])

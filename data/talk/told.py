@@ -42,7 +42,7 @@ def plural(noun: str) -> str:
 
 
 def told_scene(draw: Draw) -> list[Turn]:
-    """Two colored things in words, then a question about one of them."""
+    """Two colored things in words, then a question about one of them; in training several."""
     two = draw.pick(OBJECTS)
     first, second, one = draw.fresh(
         lambda: (*draw.rng.sample(COLORS, 2), draw.pick([o for o in OBJECTS if o != two]))
@@ -52,20 +52,13 @@ def told_scene(draw: Draw) -> list[Turn]:
         a, b = b, a
     intro = upper(draw.say(INTRO, a=a, b=b))
     way = draw.number(0, 3)
-    if way == 0:
-        asked, found = (one, first) if draw.chance() < 0.5 else (two, second)
-        return [Turn(f"{intro} {draw.say(ASK_COLOR, o=asked)}", f"The {asked} is {found}.",
-                     (found, f"It is {found}."))]
-    if way == 1:
-        asked, found = (first, one) if draw.chance() < 0.5 else (second, two)
-        return [Turn(f"{intro} {draw.say(ASK_WHAT, k=asked)}", f"The {found} is {asked}.",
-                     (found, f"The {found}."))]
-    if way == 2:
-        asked = one if draw.chance() < 0.5 else draw.pick(OBJECTS)
-        there = asked in (one, two)
-        answer = f"Yes, there is {article(asked)}." if there else f"No, there is no {asked}."
-        return [Turn(f"{intro} {draw.say(ASK_THERE, x=article(asked))}", answer,
-                     ("Yes" if there else "No",))]
+    if way < 3:
+        things = ((one, first), (two, second))
+        turn = about(draw, things, way)
+        turns = [turn._replace(question=f"{intro} {turn.question}")]
+        if draw.split == "train":  # which colour is whose takes many questions to learn
+            turns += [about(draw, things, draw.number(0, 2)) for _ in range(draw.number(1, 4))]
+        return turns
     n, m = draw.number(2, 6), draw.number(2, 6)
     counted, other = plural(one), plural(two)
     intro = f"There are {NUMBER[n]} {counted} and {NUMBER[m]} {other}."
@@ -73,3 +66,16 @@ def told_scene(draw: Draw) -> list[Turn]:
         intro = f"I see {NUMBER[m]} {other} and {NUMBER[n]} {counted}."
     return [Turn(f"{intro} {draw.say(ASK_COUNT, o=counted)}", f"There are {NUMBER[n]} {counted}.",
                  (str(n), NUMBER[n], f"{NUMBER[n]} {counted}"))]
+
+
+def about(draw: Draw, things: tuple[tuple[str, str], ...], way: int) -> Turn:
+    """A question about one of the things (name, color): its color, its name, or whether it is there."""
+    if way == 2:
+        asked = things[0][0] if draw.chance() < 0.5 else draw.pick(OBJECTS)
+        there = asked in [name for name, _ in things]
+        answer = f"Yes, there is {article(asked)}." if there else f"No, there is no {asked}."
+        return Turn(draw.say(ASK_THERE, x=article(asked)), answer, ("Yes" if there else "No",))
+    name, color = things[0] if draw.chance() < 0.5 else things[1]
+    if way == 0:
+        return Turn(draw.say(ASK_COLOR, o=name), f"The {name} is {color}.", (color, f"It is {color}."))
+    return Turn(draw.say(ASK_WHAT, k=color), f"The {name} is {color}.", (name, f"The {name}."))

@@ -63,7 +63,7 @@ class Seeing:
 
     def find(self, tokens):
         dogs = [Sight("dog", "dogs", "small", 20.0 + 60 * i, 20.0) for i in range(self.dogs)]
-        return [Found("a red background", dogs) for _ in tokens]
+        return [Found("red", dogs) for _ in tokens]
 
 
 def refuse(*_):

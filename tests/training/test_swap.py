@@ -59,7 +59,7 @@ def test_the_part_comes_with_its_record_and_the_names_stay_readable(checkpoint, 
 
 
 def test_a_part_that_was_lacking_is_added(checkpoint, tmp_path):
-    made = Finder(FinderConfig(input_size=64, names=["dog"], plurals=["dogs"], colors=["red"]))
+    made = Finder(FinderConfig(input_size=64, names=["dog"], colors=["red"]))
     swap("finder", trained(tmp_path / "final", made), checkpoint)
     omni = OmniModel.from_pretrained(checkpoint)
     torch.testing.assert_close(
