@@ -49,8 +49,11 @@ def swap(stage: str, source: Path, checkpoint: Path) -> None:
     made = {name: fitting(name, source, checkpoint) for name in TRAINED[stage]}
     record = read_json(source / "training.json")
     kept = checkpoint / "training" / f"{stage}.json"
-    if "--init_from" in record["command"] and kept.exists():
-        record["before"] = read_json(kept)  # what it began with is part of how it came about
+    first = record
+    while "before" in first:
+        first = first["before"]
+    if "--init_from" in first["command"] and kept.exists():
+        first["before"] = read_json(kept)  # what it began with is part of how it came about
     for name, part in made.items():
         save_part(checkpoint, name, part, torch.int8 if name in PACKED else torch.bfloat16)
     with replacing(kept) as temporary:

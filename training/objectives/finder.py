@@ -94,7 +94,7 @@ class FinderObjective:
         self.train = look(self.vision, [(r, i) for r in readers for i in range(min(count, len(r)))])
         dev = ShardReader(paths.data / "scenes_dev")
         self.dev_scenes = [
-            Scene.from_dict(dev.record(i)["scene"]) for i in range(min(config["data"]["dev"], len(dev)))
+            Scene.from_dict(dev.record(i)["scene"]) for i in range(min(config["data"]["held_out"], len(dev)))
         ]
         self.dev = look(self.vision, [(dev, i) for i in range(len(self.dev_scenes))])
         self.model = FinderTask(vocabulary(vision.config.hidden_size))
