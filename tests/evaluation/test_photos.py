@@ -6,12 +6,13 @@ import pytest
 from PIL import Image
 
 from data.readers.photos import FILES
+from evaluation.asking import Asker
 from evaluation.photos import ask_photos
 from evaluation.setting import Setting
 from tests.fixtures.photos import write_photos
 
 
-class SaysCat:
+class SaysCat(Asker):
     """Answers every question alike, and remembers whether there was a glance."""
 
     def __init__(self):
