@@ -11,6 +11,7 @@ from inference.speech import Speaker
 from models.checkpoint import read_json
 from models.codec import MelCodec
 from models.errors import UserError
+from models.finder import Finder, FinderConfig
 from models.frontend import Frontend
 from models.glance import Glance, GlanceConfig
 from models.talker import Talker
@@ -37,6 +38,8 @@ def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
     frontend.save_pretrained(paths.final("talker") / "frontend")
     glance = Glance(GlanceConfig([4, 8], hidden_size=64, names=["fox"]))
     glance.save_pretrained(paths.final("naming"))
+    finder = Finder(FinderConfig(input_size=64, names=["fox"], colors=["red"]))
+    finder.save_pretrained(paths.final("finder"))
     return paths
 
 
@@ -50,6 +53,7 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
         assert "python train.py thinker --preset nano" in card and "<!-- results:" in card
         assert (folder / "training" / "thinker.json").is_file()
     assert Glance.from_pretrained(omni, "glance").config.names == ["fox"]  # as stage naming left it
+    assert Finder.from_pretrained(omni, "finder").config.names == ["fox"]
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
     assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
     assert len(list((omni / "training").iterdir())) == len(STAGES)
