@@ -82,6 +82,14 @@ class Draw:
             chosen += FURTHER.get(wordings[0], ())
         return self.pick(chosen).format(**values)
 
+    def practice(self, share: float) -> bool:
+        """True for so large a share of training, never in dev and test, where it draws nothing.
+
+        For what is wider than the questions that are asked: numbers, names and things beyond those
+        of the world, so that a rule pays better than remembering.
+        """
+        return self.split == "train" and self.chance() < share
+
     def fresh(self, make: Callable[[], object]):
         """Draws until the arguments belong to this split."""
         for _ in range(10000):

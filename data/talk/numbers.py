@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from data.talk.draw import Draw, Turn, upper
-from data.talk.facts import AMOUNTS, DAYS, MONTH_DAYS, MONTHS, NAMES
+from data.talk.facts import AMOUNTS, DAYS, MONTH_DAYS, MONTHS
+from data.talk.names import a_name
 
 _ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
          "fifteen sixteen seventeen eighteen nineteen").split()
@@ -83,7 +84,7 @@ COUNT = ("Count from {a} to {b}.", "Please count from {a} to {b}.",
          "Start at {a} and count to {b}.", "I want you to count from {a} to {b}.",
          "Could you count from {a} to {b}?", "Name the numbers from {a} to {b}.",
          "Start from {a} and go on to {b}.", "Tell me all numbers from {a} to {b}.")
-DAY_AFTER = ("What comes after {d}?", "Which day comes after {d}?", "What day is after {d}?",
+DAY_AFTER = ("Which day comes after {d}?", "What comes after {d}?", "What day is after {d}?",
              "Which day follows {d}?", "What is the day after {d}?",
              "Today is {d}. What day is tomorrow?",
              "If today is {d}, what is tomorrow?", "Tell me the day after {d}.",
@@ -91,16 +92,16 @@ DAY_AFTER = ("What comes after {d}?", "Which day comes after {d}?", "What day is
              "Which day is next after {d}?", "Name the day after {d}.",
              "After {d} comes which day?",
              "It is {d}. Which day will it be tomorrow?")
-DAY_BEFORE = ("What comes before {d}?", "Which day comes before {d}?", "What day is before {d}?",
+DAY_BEFORE = ("Which day comes before {d}?", "What comes before {d}?", "What day is before {d}?",
               "What is the day before {d}?", "Today is {d}. What day was yesterday?",
               "If today is {d}, what was yesterday?", "Tell me the day before {d}.",
               "Which day is right before {d}?", "Name the day before {d}.")
-MONTH_AFTER = ("What comes after {d}?", "Which month comes after {d}?", "What month is after {d}?",
+MONTH_AFTER = ("Which month comes after {d}?", "What comes after {d}?", "What month is after {d}?",
                "Which month follows {d}?", "What is the month after {d}?",
                "Tell me the month after {d}.",
                "What month follows {d}?", "Which month is next after {d}?",
                "Name the month after {d}.")
-MONTH_BEFORE = ("What comes before {d}?", "Which month comes before {d}?",
+MONTH_BEFORE = ("Which month comes before {d}?", "What comes before {d}?",
                 "What month is before {d}?",
                 "What is the month before {d}?", "Tell me the month before {d}.",
                 "Which month is right before {d}?", "Name the month before {d}.")
@@ -136,7 +137,7 @@ def sum_of(draw: Draw) -> tuple[str, str, int, int, int]:
         kind = draw.pick("++--x")
         if kind == "x":
             return kind, draw.number(0, 10), draw.number(0, 10)
-        a, b = draw.number(0, 20), draw.number(0, 20)
+        a, b = draw.number(0, 60 if draw.practice(0.3) else 20), draw.number(0, 20)
         return kind, (a if kind == "+" else max(a, b)), (b if kind == "+" else min(a, b))
 
     kind, a, b = draw.fresh(make)
@@ -156,8 +157,9 @@ def arithmetic(draw: Draw) -> list[Turn]:
 
 def word_problem(draw: Draw) -> list[Turn]:
     """One small step with things: more of them, or fewer."""
-    a, b = draw.fresh(lambda: (draw.number(2, 12), draw.number(1, 10)))
-    name, thing = draw.pick(NAMES), draw.pick(ITEMS)
+    most = (40, 20) if draw.practice(0.6) else (12, 10)
+    a, b = draw.fresh(lambda: (draw.number(2, most[0]), draw.number(1, most[1])))
+    name, thing = a_name(draw), draw.pick(ITEMS)
     more = draw.chance() < 0.5 or a <= b
     value, word = (a + b, "plus") if more else (a - b, "minus")
     question = draw.say(GAIN if more else LOSE, a=a, b=b, n=name, t=thing)
@@ -165,7 +167,7 @@ def word_problem(draw: Draw) -> list[Turn]:
     _, short = result("", value)
     # The sum is said first: it is then read off, as an answer to arithmetic is.
     answer = f"{a} {word} {b} is {value}, so {value} {noun}."
-    return [Turn(question, answer, (f"{value} {noun}.", *short))]
+    return [Turn(question, answer, (f"{value} {noun}.", f"{a} {word} {b} is {value}.", *short))]
 
 
 def compare(draw: Draw) -> list[Turn]:

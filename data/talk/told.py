@@ -7,12 +7,13 @@ that the Thinker already knows them when it learns to see.
 from __future__ import annotations
 
 from data.talk.draw import Draw, Turn, upper
-from data.talk.things import article
+from data.talk.things import THINGS, article
 
 COLORS = "red blue green yellow orange purple pink brown black white gray".split()
 OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree
 house boat clock shoe bottle spoon bag bus star bicycle guitar phone pizza cake carrot lemon pear
 egg umbrella rocket drum kite bell truck train ship sheep horse cow pig frog mouse""".split()
+FURTHER_OBJECTS = [word for word, named, *_ in THINGS if named == article(word)]  # training only
 NUMBER = "zero one two three four five six".split()
 INTRO = ("There is {a} and {b}.", "I see {a} and {b}.", "The picture shows {a} and {b}.",
          "In the picture there is {a} and {b}.", "Here is {a}, and {b}.",
@@ -43,9 +44,10 @@ def plural(noun: str) -> str:
 
 def told_scene(draw: Draw) -> list[Turn]:
     """Two colored things in words, then a question about one of them; in training several."""
-    two = draw.pick(OBJECTS)
+    objects = FURTHER_OBJECTS if draw.practice(0.5) else OBJECTS
+    two = draw.pick(objects)
     first, second, one = draw.fresh(
-        lambda: (*draw.rng.sample(COLORS, 2), draw.pick([o for o in OBJECTS if o != two]))
+        lambda: (*draw.rng.sample(COLORS, 2), draw.pick([o for o in objects if o != two]))
     )
     a, b = article(f"{first} {one}"), article(f"{second} {two}")
     if draw.chance() < 0.5:

@@ -134,7 +134,7 @@ def test_spelling_counting_and_comparing_are_right() -> None:
 
 def test_follow_up_sum_starts_from_the_last_result() -> None:
     seen = 0
-    for chat in chats("train", 6000):
+    for chat in chats("train", 8000):
         answers = [m["content"] for m in chat["messages"] if m["role"] == "assistant"]
         kinds = [check["kind"] for check in chat["checks"]]
         for before, after, kind in zip(answers, answers[1:], kinds[1:], strict=False):
