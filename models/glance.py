@@ -6,11 +6,13 @@ So a small residual network looks at the picture at 32 × 32 and says with which
 photograph of each thing that it knows, or none at all. Of a photograph, the Thinker gets a vector for
 the likeliest name in place of every token of the eyes; drawn scenes are left to the eyes.
 
+Networks that were trained apart err apart: several may look, and what they say on average counts.
+
 Papers: residual networks arXiv:1512.03385; the layout follows ResNet-9 of David Page's "How to
-train your ResNet"; folding of norms arXiv:1712.05877.
+train your ResNet"; folding of norms arXiv:1712.05877; deep ensembles arXiv:1612.01474.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import torch
@@ -30,6 +32,7 @@ class GlanceConfig:
     widths: list[int] = field(default_factory=lambda: [32, 64, 128, 256])
     hidden_size: int = 256  # the Thinker's
     names: list[str] = field(default_factory=list)  # of the things it can tell
+    looks: int = 1  # networks
     folded: bool = True  # norms are part of the convolutions; False while it is trained
 
 
@@ -80,6 +83,55 @@ class Stage(nn.Module):
         return x + self.second(self.first(x))
 
 
+class Look(nn.Module):
+    """One network: (B, 3, 32, 32) in 0..255 -> logits (B, 1 + names); the first is "none of them"."""
+
+    def __init__(self, config: GlanceConfig):
+        super().__init__()
+        widths, folded = config.widths, config.folded
+        self.enter = Step(3, widths[0], folded)
+        pairs = zip(widths, widths[1:], strict=False)
+        self.blocks = nn.ModuleList(Stage(a, b, folded) for a, b in pairs)
+        self.head = nn.Linear(widths[-1], 1 + len(config.names))  # the first: no photograph
+
+    def forward(self, small: Tensor) -> Tensor:
+        x = (small / 127.5 - 1).to(self.head.weight.dtype)
+        x = self.enter(x.contiguous(memory_format=torch.channels_last))  # (B, C, 32, 32)
+        for block in self.blocks:
+            x = block(x)  # (B, C', H/2, W/2)
+        return self.head(x.amax((2, 3)))
+
+    def steps(self) -> list[Step]:
+        """All convolutions with their norms, in order."""
+        return [module for module in self.modules() if isinstance(module, Step)]
+
+    @torch.no_grad()
+    def fold_into(self, made: "Look") -> None:
+        """Make `made`, which has no norms, what this is."""
+        for step, plain in zip(self.steps(), made.steps(), strict=True):
+            norm = step.norm
+            scale = norm.weight / (norm.running_var + norm.eps).sqrt()  # (C',)
+            plain.conv.weight.copy_(step.conv.weight * scale[:, None])
+            plain.conv.bias.copy_(norm.bias - norm.running_mean * scale)
+        made.head.load_state_dict(self.head.state_dict())
+
+    @torch.no_grad()
+    def unfold_into(self, made: "Look", small: Tensor) -> None:
+        """Make `made`, which has norms, what this is for the pictures `small` (B, 3, 32, 32).
+
+        Each norm's mean and variance are those that its convolution gives these pictures, and its
+        scale and bias undo them. Training can go on from here.
+        """
+        hooks = [
+            plain.norm.register_forward_pre_hook(partial(match, step, plain))
+            for step, plain in zip(made.steps(), self.steps(), strict=True)
+        ]
+        self(small)
+        for hook in hooks:
+            hook.remove()
+        made.head.load_state_dict(self.head.state_dict())
+
+
 class Glance(Pretrained):
     """uint8 (B, 3, 224, 224) and what the eyes see of it (B, 49, hidden) -> (B, 49, hidden)."""
 
@@ -88,27 +140,19 @@ class Glance(Pretrained):
     def __init__(self, config: GlanceConfig):
         super().__init__()
         self.config = config
-        widths, folded = config.widths, config.folded
-        self.enter = Step(3, widths[0], folded)
-        pairs = zip(widths, widths[1:], strict=False)
-        self.blocks = nn.ModuleList(Stage(a, b, folded) for a, b in pairs)
-        self.head = nn.Linear(widths[-1], 1 + len(config.names))  # the first: no photograph
+        self.looks = nn.ModuleList(Look(config) for _ in range(config.looks))
         self.words = nn.Parameter(torch.zeros(len(config.names), config.hidden_size))
 
-    def logits(self, small: Tensor) -> Tensor:
-        """What it shows: (B, 3, 32, 32) in 0..255 -> (B, 1 + names); the first is "none of them"."""
-        x = (small / 127.5 - 1).to(self.head.weight.dtype)
-        x = self.enter(x.contiguous(memory_format=torch.channels_last))  # (B, C, 32, 32)
-        for block in self.blocks:
-            x = block(x)  # (B, C', H/2, W/2)
-        return self.head(x.amax((2, 3)))
-
     def probabilities(self, pixels: Tensor) -> Tensor:
-        """Mean over two sizes of it and of its mirror image. (B, 3, 224, 224) -> float (B, 1 + names)"""
+        """Mean over all looks at two sizes of it, mirrored and not.
+
+        (B, 3, 224, 224) -> float (B, 1 + names); the first is "no photograph".
+        """
         small = shrink(pixels)  # (B, 3, 32, 32)
         nearer = F.interpolate(small, size=NEARER, mode="bilinear")  # (B, 3, 40, 40)
-        looks = [self.logits(look) for x in (small, nearer) for look in (x, x.flip(3))]
-        return torch.stack(looks).float().softmax(-1).mean(0)
+        views = [view for x in (small, nearer) for view in (x, x.flip(3))]
+        said = [look(view) for look in self.looks for view in views]
+        return torch.stack(said).float().softmax(-1).mean(0)
 
     def forward(self, pixels: Tensor, seen: Tensor) -> Tensor:
         """What the eyes have `seen` (B, 49, hidden), or, of a photograph, its name in each place."""
@@ -118,40 +162,31 @@ class Glance(Pretrained):
 
     @torch.no_grad()
     def fold(self) -> "Glance":
-        """The same network with every norm in its convolution: what is saved and used."""
-        config = GlanceConfig(**(vars(self.config) | {"folded": True}))
-        made = Glance(config)
-        for step, plain in zip(self.steps(), made.steps(), strict=True):
-            norm = step.norm
-            scale = norm.weight / (norm.running_var + norm.eps).sqrt()  # (C',)
-            plain.conv.weight.copy_(step.conv.weight * scale[:, None])
-            plain.conv.bias.copy_(norm.bias - norm.running_mean * scale)
-        made.head.load_state_dict(self.head.state_dict())
+        """The same networks with every norm in its convolution: what is saved and used."""
+        made = Glance(replace(self.config, folded=True))
+        for look, plain in zip(self.looks, made.looks, strict=True):
+            look.fold_into(plain)
         made.words.copy_(self.words)
         return made.eval()
 
     @torch.no_grad()
     def unfold(self, small: Tensor) -> "Glance":
-        """The way back: with norms that, of the pictures `small` (B, 3, 32, 32), change nothing.
-
-        Each norm's mean and variance are those that its convolution gives these pictures, and its
-        scale and bias undo them. Training can go on from here.
-        """
-        made = Glance(GlanceConfig(**(vars(self.config) | {"folded": False})))
-        hooks = [
-            plain.norm.register_forward_pre_hook(partial(match, step, plain))
-            for step, plain in zip(made.steps(), self.steps(), strict=True)
-        ]
-        self.logits(small)
-        for hook in hooks:
-            hook.remove()
-        made.head.load_state_dict(self.head.state_dict())
+        """The way back: with norms that, of the pictures `small` (B, 3, 32, 32), change nothing."""
+        made = Glance(replace(self.config, folded=False))
+        for look, normed in zip(self.looks, made.looks, strict=True):
+            look.unfold_into(normed, small)
         made.words.copy_(self.words)
         return made
 
-    def steps(self) -> list[Step]:
-        """All convolutions with their norms, in order."""
-        return [module for module in self.modules() if isinstance(module, Step)]
+    @classmethod
+    def together(cls, several: list["Glance"]) -> "Glance":
+        """The looks of several; what is told to the Thinker is as the first tells it."""
+        first = several[0]
+        made = cls(replace(first.config, looks=sum(len(one.looks) for one in several)))
+        for look, own in zip(made.looks, [look for one in several for look in one.looks], strict=True):
+            look.load_state_dict(own.state_dict())
+        made.words.data.copy_(first.words.data)
+        return made.eval()
 
 
 def match(step: Step, plain: Step, _: nn.Module, args: tuple[Tensor]) -> None:

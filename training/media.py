@@ -10,13 +10,17 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from data.hearing import dequantise_mel
+from data.hearing import MEL_STEPS, dequantise_mel
 from models.mel import SILENCE
 from models.vision import image_to_tensor
 
 MEL_BUCKET = 160  # mel frames: batches are padded to multiples, so that few shapes occur
 TIME_MASK = 12  # mel frames, the longest SpecAugment time mask
 BAND_MASK = 16  # mel bins, the widest SpecAugment band mask
+COLOUR = 0.4  # nats: how strong each wave of a coloured spectrum is
+NOISE_TILT = 2.0  # nats of power: brown noise falls so much, white noise rises so much
+NOISE_GRAIN = 2.0  # the gamma's shape, as measured on coloured noise
+SNR = (3.0, 25.0)  # dB
 WARP = 0.12  # how far a throat may be shorter or longer than the speaker's own
 
 
@@ -50,6 +54,38 @@ def warp_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     share = (at - np.floor(at))[:, None].astype(np.float32)  # (128, 1)
     warped = levels[low] * (1 - share) + levels[high] * share  # (128, T)
     return np.round(warped).astype(levels.dtype)
+
+
+def colour_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Half of the time, another microphone or throat: bands louder and softer. (128, T)
+
+    A sum of three slow waves over the mel axis, as far as ±2 COLOUR; silence stays silent.
+    """
+    if rng.random() < 0.5:
+        return levels
+    bins = len(levels)
+    at = np.arange(bins)[:, None] / bins  # (128, 1)
+    waves = np.arange(1, 4) * np.pi * at + rng.uniform(0, 2 * np.pi, 3)  # (128, 3)
+    gain = np.sin(waves) @ rng.normal(0, COLOUR, 3)  # (128,) nats
+    coloured = levels + MEL_STEPS * gain[:, None]
+    return np.where(levels > 1, np.clip(np.round(coloured), 1, 255), levels).astype(levels.dtype)
+
+
+def noisy_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Every fourth time, steady noise, added to the powers of the mel. (128, T)
+
+    Its spectrum rises or falls over the mel axis by as much as NOISE_TILT; each band and frame has a
+    level by chance, as the power of real noise in a filter has (a gamma variable).
+    """
+    if rng.random() < 0.75:
+        return levels
+    power = np.exp(2 * levels.astype(np.float32) / MEL_STEPS)  # (128, T), of an arbitrary unit
+    tilt = rng.uniform(-NOISE_TILT, NOISE_TILT) * np.linspace(-1, 1, len(levels))  # (128,) nats
+    shape = np.exp(tilt) / np.exp(tilt).mean()  # (128,) of mean 1
+    level = power.mean() * 10 ** (-rng.uniform(*SNR) / 10)
+    grain = rng.gamma(NOISE_GRAIN, 1 / NOISE_GRAIN, power.shape).astype(np.float32)  # (128, T)
+    mixed = np.log(power + level * shape[:, None] * grain) * MEL_STEPS / 2
+    return np.clip(np.round(mixed), 0, 255).astype(levels.dtype)
 
 
 def mask_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -36,7 +36,7 @@ def test_folded_norms_change_nothing(tmp_path):
     shares = glance.probabilities(pixels)
     torch.testing.assert_close(kept.probabilities(pixels), shares, rtol=1e-4, atol=1e-5)
     moved = trained_norms()
-    moved.enter.norm.running_mean += 1.0  # the control: folding that left something out would differ
+    moved.looks[0].enter.norm.running_mean += 1.0  # the control: it is not left out
     assert not torch.allclose(moved.fold().probabilities(pixels), shares, atol=1e-3)
 
 
@@ -44,12 +44,12 @@ def test_folded_norms_change_nothing(tmp_path):
 def test_unfolded_norms_change_nothing_and_can_be_folded_again():
     folded, small = trained_norms().fold(), 255 * torch.rand(6, 3, 32, 32)
     again = folded.unfold(small)
-    wanted = folded.logits(small)
-    torch.testing.assert_close(again.train().logits(small), wanted, rtol=1e-4, atol=1e-4)
-    other = again.train().logits(255 - small)  # the control: norms follow the batch
-    assert not torch.allclose(other, folded.logits(255 - small), atol=1e-3)
+    wanted = folded.looks[0](small)
+    torch.testing.assert_close(again.train().looks[0](small), wanted, rtol=1e-4, atol=1e-4)
+    other = again.train().looks[0](255 - small)  # the control: norms follow the batch
+    assert not torch.allclose(other, folded.looks[0](255 - small), atol=1e-3)
     unfolded = folded.unfold(small).eval()
-    torch.testing.assert_close(unfolded.fold().logits(small), wanted, rtol=1e-4, atol=1e-4)
+    torch.testing.assert_close(unfolded.fold().looks[0](small), wanted, rtol=1e-4, atol=1e-4)
 
 
 @torch.no_grad()
@@ -61,12 +61,29 @@ def test_a_mirrored_photograph_shows_the_same():
 
 
 @torch.no_grad()
+def test_several_looks_say_their_mean(tmp_path):
+    one, pixels = trained_norms().fold(), pictures(2)
+    other = trained_norms().fold()
+    for p in other.parameters():
+        p.add_(0.1 * torch.randn_like(p))
+    both = Glance.together([one, other])
+    apart = [one.probabilities(pixels), other.probabilities(pixels)]
+    assert not torch.allclose(*apart, atol=1e-2)
+    torch.testing.assert_close(both.probabilities(pixels), sum(apart) / 2)
+    assert torch.equal(both.words, one.words) and not torch.equal(both.words, other.words)
+    both.save_pretrained(tmp_path, dtype=torch.float32)
+    kept = Glance.from_pretrained(tmp_path)
+    assert kept.config.looks == 2
+    torch.testing.assert_close(kept.probabilities(pixels), both.probabilities(pixels))
+
+
+@torch.no_grad()
 def test_what_is_no_photograph_is_left_to_the_eyes():
     glance, pixels, seen = trained_norms(), pictures(2), torch.randn(2, 49, 12)
-    torch.nn.init.zeros_(glance.head.weight)
-    glance.head.bias.copy_(torch.tensor([30.0, 0, 0, 0]))
+    torch.nn.init.zeros_(glance.looks[0].head.weight)
+    glance.looks[0].head.bias.copy_(torch.tensor([30.0, 0, 0, 0]))
     assert torch.equal(glance(pixels, seen), seen)
-    glance.head.bias.copy_(torch.tensor([0.0, 0, 30, 0]))
+    glance.looks[0].head.bias.copy_(torch.tensor([0.0, 0, 30, 0]))
     torch.testing.assert_close(glance(pixels, seen), glance.words[1].expand(2, 49, -1))
 
 

@@ -5,8 +5,11 @@ import pytest
 import torch
 
 from models.audio import AudioConfig
-from training.media import WARP, warp_mel
+from models.omni import OmniModel
+from training.media import COLOUR, WARP, colour_mel, noisy_mel, warp_mel
 from training.objectives.audio import (
+    KEEP_WEIGHT,
+    AudioObjective,
     AudioTask,
     ctc_labels,
     ctc_slots_needed,
@@ -35,6 +38,57 @@ def test_a_warp_moves_formants_and_keeps_time():
         peaks.add(int(warped[:, 2].argmax()))
     assert 60 in peaks and len(peaks) > 5
     assert 60 / (1 + WARP) - 1 <= min(peaks) < 58 and 62 < max(peaks) <= 60 / (1 - WARP) + 1
+
+
+def test_a_coloured_spectrum_is_the_same_at_all_times_and_leaves_silence():
+    levels = np.full((128, 6), 100, np.uint8)
+    levels[:, 3:] = 1  # silence
+    changed = 0
+    for seed in range(60):
+        coloured = colour_mel(levels, np.random.default_rng(seed)).astype(int)
+        assert (coloured[:, 3:] == 1).all() and (coloured[:, 0] == coloured[:, 2]).all()
+        steps = np.abs(np.diff(coloured[:, 0]))
+        assert steps.max() <= 0.5 * 15 * COLOUR + 1  # slow over the mel axis
+        changed += (coloured[:, 0] != 100).any()
+    assert 15 < changed < 45
+
+
+def test_noise_fills_pauses_and_leaves_what_is_louder():
+    levels = np.full((128, 400), 20, np.uint8)
+    levels[40:60, ::2] = 150
+    rng = np.random.default_rng(0)
+    noisy = [mel for mel in (noisy_mel(levels, rng) for _ in range(80)) if (mel != levels).any()]
+    assert 10 < len(noisy) < 32
+    for mel in noisy:
+        assert mel.dtype == levels.dtype and mel[:, 1::2].mean() > 40
+        assert mel[40:60, ::2].mean() > mel[40:60, 1::2].mean() and mel[40:60, ::2].min() >= 149
+
+
+@torch.no_grad()
+def test_ears_go_on_from_a_checkpoint_and_hold_on_to_what_they_said(nano_omni_dir):
+    begun = OmniModel.from_pretrained(nano_omni_dir)
+    objective = object.__new__(AudioObjective)
+    torch.manual_seed(1)
+    objective.model = AudioTask(begun.audio.config, begun.thinker.model.embed_tokens.weight.detach())
+    objective.init_from(nano_omni_dir)
+    task = objective.model
+    assert torch.equal(task.audio.spell.weight, begun.audio.spell.weight)
+    assert torch.equal(task.projector.up.weight, begun.audio_projector.up.weight)
+    assert not any(p.requires_grad for p in task.projector.parameters())
+    mel, lengths = torch.randn(2, 128, 80), torch.tensor([80, 48])
+    batch = {"mel": mel, "plain": mel, "lengths": lengths}
+    encoded = task.audio(mel, lengths)
+    assert task.kept(encoded, batch) == 0
+    beyond = encoded.clone()
+    beyond[1, 6:] += 1.0  # past the end of the second clip
+    assert task.kept(beyond, batch) == 0
+    assert task.kept(1.5 * encoded, batch) == pytest.approx(0.25 * (10 + 6), rel=1e-4)
+    batch |= {"letters": [torch.tensor([3, 4]), torch.tensor([5])]}
+    louder = task(batch | {"plain": mel + 1})
+    quiet = task(batch)
+    kept = louder.logs["kept"]
+    assert kept > 0 and louder.total == pytest.approx((quiet.total + KEEP_WEIGHT * kept).item(), rel=1e-4)
+    assert louder.weight == 3 and not any(name.startswith("before") for name in task.state_dict())
 
 
 def test_a_path_loses_repeats_and_blanks():

@@ -58,13 +58,13 @@ def test_a_checkpoints_glance_is_gone_on_from(paths, tmp_path, nano_omni_dir):
     omni = OmniModel.from_pretrained(nano_omni_dir)
     small = torch.from_numpy(first.train["cifar10"][0][:40])
     first.model.train()
-    first.model.glance.logits(small)  # norms are no longer as they began
+    first.model.glance.looks[0](small)  # norms are no longer as they began
     omni.glance = first.model.eval().glance.fold()
     omni.save_pretrained(tmp_path, dtype=torch.float32)
-    wanted = first.model.glance.logits(small)
-    assert not torch.allclose(second.model.eval().glance.logits(small), wanted, atol=1e-3)
+    wanted = first.model.glance.looks[0](small)
+    assert not torch.allclose(second.model.eval().glance.looks[0](small), wanted, atol=1e-3)
     second.init_from(tmp_path)
-    torch.testing.assert_close(second.model.eval().glance.logits(small), wanted, rtol=1e-3, atol=1e-3)
+    torch.testing.assert_close(second.model.eval().glance.looks[0](small), wanted, rtol=1e-3, atol=1e-3)
     assert not second.model.glance.words.requires_grad
     omni.glance.config.names[0] = "unicorn"
     omni.save_pretrained(tmp_path)

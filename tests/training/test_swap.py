@@ -28,7 +28,7 @@ def glance(seed: int, names: list[str]) -> Glance:
 def checkpoint(nano_omni_dir, tmp_path):
     folder = tmp_path / "omni"
     shutil.copytree(nano_omni_dir, folder)
-    save_part(folder, "glance", glance(0, ["fox"]))
+    save_part(folder, "glance", glance(0, ["fox"]), torch.int8)
     (folder / "training").mkdir()
     (folder / "training" / "glance.json").write_text(json.dumps(OLD))
     (folder / "README.md").write_text("# card\n| glance | `old` | 0 | 7 | 1.5 | cpu |\n| glance | 99 |\n")
@@ -46,8 +46,10 @@ def test_the_part_comes_with_its_record_and_the_names_stay_readable(checkpoint, 
     old = Glance.from_pretrained(checkpoint, "glance")
     swap("glance", trained(tmp_path / "final", glance(1, ["fox"])), checkpoint)
     new, given = Glance.from_pretrained(checkpoint, "glance"), read_tensors(tmp_path / "final")
-    assert torch.equal(new.head.weight, given["head.weight"].float())
-    assert not torch.equal(new.head.weight, old.head.weight)
+    # 8 bits a number now
+    head, kept = new.looks[0].head.weight, old.looks[0].head.weight
+    torch.testing.assert_close(head, given["looks.0.head.weight"].float(), rtol=0.01, atol=0.01)
+    assert not torch.allclose(head, kept, rtol=0.01, atol=0.01)
     assert torch.equal(new.words, old.words)
     record = read_json(checkpoint / "training" / "glance.json")
     assert (record["steps"], record["before"]["steps"]) == (9, 7)
@@ -83,6 +85,13 @@ def test_the_joint_stages_parts_come_together(checkpoint, nano_omni_dir, tmp_pat
     after = {path.stem: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"thinker", "vision_projector", "audio_projector"}
+
+
+def test_a_glance_may_come_with_more_looks(checkpoint, tmp_path):
+    both = Glance.together([glance(1, ["fox"]), glance(2, ["fox"])])
+    swap("glance", trained(tmp_path / "final", both), checkpoint)
+    assert len(Glance.from_pretrained(checkpoint, "glance").looks) == 2
+    assert len(OmniModel.from_pretrained(checkpoint).glance.looks) == 2
 
 
 def test_what_does_not_fit_is_refused_and_changes_nothing(checkpoint, tmp_path):

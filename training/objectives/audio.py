@@ -10,7 +10,12 @@ When a letter is heard is read off the first head's best alignment. CTC alone fo
 a whole sentence into the first third of its clip, one piece a token: nothing in CTC ties a label to
 its time, and an encoder that sees the whole clip need not keep it.
 
-Paper: Connectionist temporal classification, Graves et al. 2006.
+Begun from a joint checkpoint (--init_from), the ears are in use already: a Thinker has learnt to read
+them. Pieces are then left to the joint stage, and what the ears say of a clip is held near what they
+said of it before, undisturbed: new voices are to sound like the old ones, not like something new.
+
+Papers: Connectionist temporal classification, Graves et al. 2006; holding on to what was learnt is
+learning without forgetting, arXiv:1606.09282.
 """
 
 from collections.abc import Sequence
@@ -26,13 +31,13 @@ from data.hearing import build_hearing
 from data.recorded import build_real_hearing
 from data.shards import ShardReader
 from data.words import edit_distance
-from models.audio import AudioConfig, AudioEncoder, audio_tokens
+from models.audio import AudioConfig, AudioEncoder, audio_tokens, within
 from models.errors import UserError
 from models.letters import LETTERS, SLOTS, spoken_letters
 from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from training.media import mask_mel, padded_mels, warp_mel
+from training.media import colour_mel, mask_mel, noisy_mel, padded_mels, warp_mel
 from training.objective import (
     Loss,
     Paths,
@@ -46,6 +51,7 @@ RIVALS = 1024  # pieces that a batch is scored against: its own, and others by l
 HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be heard, fully one below
 PIECE_WEIGHT = 0.3  # of the pieces' loss, beside 1 of the letters': its gradient is the larger
 BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
+KEEP_WEIGHT = 0.5  # of a token's squared distance from what it was, in shares of its length squared
 DEV_CLIPS = 96
 FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
 
@@ -94,6 +100,7 @@ class AudioTask(nn.Module):
         words = torch.cat([words[:1] / lengths[:1] * lengths.mean(), words[1:]])  # a usual blank
         self.register_buffer("words", words, persistent=False)
         self.scale = likeness_scale(words)
+        self.before: tuple[AudioEncoder, ...] = ()  # the ears as they were, no part of the module
 
     def pieces(self, encoded: Tensor, rivals: Tensor | None = None) -> Tensor:
         """Log-probabilities of the Thinker's pieces, or of some. (B, n, D) -> (B, n, V or rivals)"""
@@ -130,11 +137,22 @@ class AudioTask(nn.Module):
         loss = F.nll_loss(scores, wanted, reduction="none")  # 0 beyond a clip's end
         return (loss * torch.where(wanted == 0, BLANK_WEIGHT, 1.0)).sum()
 
+    def kept(self, encoded: Tensor, batch: dict) -> Tensor:
+        """How far the tokens have gone from what they were, summed. (B, n, D) -> ()"""
+        with torch.no_grad():
+            was = self.before[0](batch["plain"], batch["lengths"]).float()  # (B, n, D)
+        far = (encoded.float() - was).square().sum(2) / was.square().sum(2)  # (B, n)
+        return far[within(audio_tokens(batch["lengths"]), far.shape[1])].sum()
+
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         encoded = self.audio(batch["mel"], batch["lengths"])  # (B, n, D)
         tokens = audio_tokens(batch["lengths"])  # (B,)
         spelt = self.audio.letters(encoded)  # (B, SLOTS * n, labels)
         letters = ctc_loss(spelt, tokens * SLOTS, batch["letters"])
+        if self.before:
+            kept = self.kept(encoded, batch)
+            logs = {"letters": letters.detach(), "kept": kept.detach()}
+            return Loss(letters + KEEP_WEIGHT * kept, sum(map(len, batch["letters"])), logs)
         pieces = self.piece_loss(encoded, spelt, batch)
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
         logs = {"letters": letters.detach(), "pieces": pieces.detach()}
@@ -177,6 +195,17 @@ class AudioObjective:
         whole = len(usable) // self.size * self.size
         self.groups = [usable[i : i + self.size] for i in range(0, whole, self.size)]
 
+    def init_from(self, folder: Path) -> None:
+        """Go on from a checkpoint's ears, and hold on to what they say."""
+        ears = AudioEncoder.from_pretrained(folder, "audio")
+        if ears.config != self.model.audio.config:
+            raise UserError(f"--init_from {folder}: its ears have other sizes")
+        projector = Projector.from_pretrained(folder, "audio_projector")
+        self.model.audio.load_state_dict(ears.state_dict())
+        self.model.projector.load_state_dict(projector.state_dict())
+        self.model.projector.requires_grad_(False)
+        self.model.before = (ears.requires_grad_(False),)
+
     def fits(self, record: dict) -> bool:
         """Whether CTC has a slot for every letter and every piece."""
         letters, pieces = spoken_letters(record["text"]), self.tokenizer.encode(record["text"])
@@ -188,8 +217,10 @@ class AudioObjective:
         mel, lengths = padded_mels([r["mel"] for r in records])
         letters = [[LETTERS.index(c) + 1 for c in spoken_letters(r["text"])] for r in records]
         pieces = [self.tokenizer.encode(r["text"]) for r in records]  # B rows
+        plain, _ = padded_mels([r.get("plain", r["mel"]) for r in records])
         return {
             "mel": mel,  # (B, 128, T)
+            "plain": plain,  # (B, 128, T), undisturbed
             "lengths": lengths,  # (B,)
             "letters": [torch.tensor(row) for row in letters],  # B rows of labels
             "pieces": [torch.tensor(row) for row in pieces],
@@ -204,7 +235,8 @@ class AudioObjective:
             reader, place = group[i]
             record = reader[place]
             rng = np.random.default_rng([self.seed, step, i])
-            records.append(record | {"mel": mask_mel(warp_mel(record["mel"], rng), rng)})
+            mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng)
+            records.append(record | {"mel": mask_mel(mel, rng), "plain": record["mel"]})
         return self.collate(records)
 
     def validate(self) -> dict[str, float]:

@@ -34,14 +34,14 @@ NOWHERE = (slice(0, 0), slice(0, 0))
 
 
 class GlanceTask(nn.Module):
-    """The glance with its loss: forward(batch) -> Loss, in nats per picture."""
+    """The glance, of one look, with its loss: forward(batch) -> Loss, in nats per picture."""
 
     def __init__(self, config: GlanceConfig):
         super().__init__()
         self.glance = Glance(config)
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
-        logits, label = self.glance.logits(batch["small"]).float(), batch["label"]  # (B, 1 + names)
+        logits, label = self.glance.looks[0](batch["small"]).float(), batch["label"]  # (B, 1 + names)
         own = batch["own"]  # (B,) of the picture that its label speaks of; the rest is `pasted`
         loss = 0
         for labels, share in ((label, own), (batch["pasted"], 1 - own)):
@@ -73,12 +73,13 @@ class GlanceObjective:
         self.model.glance.words.requires_grad_(False)
 
     def init_from(self, folder: Path) -> None:
-        """Go on from a checkpoint's glance; norms begin with what CALIBRATION photographs say."""
+        """Go on from a checkpoint's first look; norms begin with what CALIBRATION photographs say."""
         glance = Glance.from_pretrained(folder, "glance")
         if glance.config.names != self.model.glance.config.names:
             raise UserError(f"--init_from {folder}: its glance knows other names than these photographs")
         if glance.config.widths != self.model.glance.config.widths:
             raise UserError(f"--init_from {folder}: its glance is as wide as {glance.config.widths}")
+        glance.looks, glance.config.looks = glance.looks[:1], 1
         small = [pictures[:CALIBRATION] for pictures, _ in self.train.values()]
         self.model.glance = glance.unfold(torch.from_numpy(np.concatenate(small)))
         self.model.glance.words.requires_grad_(False)
@@ -132,7 +133,7 @@ class GlanceObjective:
             right = 0
             for start in range(0, len(label), 256):
                 part = slice(start, start + 256)
-                logits = self.model.glance.logits(torch.from_numpy(small[part]).to(device))
+                logits = self.model.glance.looks[0](torch.from_numpy(small[part]).to(device))
                 right += int((logits.argmax(-1).cpu().numpy() == label[part]).sum())
             figures[name] = right / len(label)
         return figures

@@ -134,9 +134,10 @@ class OmniObjective:
         return omni
 
     def init_from(self, folder: Path) -> None:
-        """Go on from a joint model that is finished."""
-        weights = OmniModel.from_pretrained(folder).state_dict()
-        load_strict(self.model.omni, weights, f"--init_from {folder}")
+        """Go on from a joint model that is finished; its finder, learnt after this stage, is left out."""
+        begun = OmniModel.from_pretrained(folder)
+        begun.finder = None
+        load_strict(self.model.omni, begun.state_dict(), f"--init_from {folder}")
 
     def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
         """Which utterances (reader, index) can serve as which lesson, the shortest first."""
