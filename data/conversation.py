@@ -18,7 +18,7 @@ from data.scene import sample_scene
 from data.talk import numbers, social, told, words, world
 from data.talk.draw import Draw, Turn, upper
 from data.talk.followups import followup
-from data.talk.names import a_name
+from data.talk.names import own_name
 from data.talk.things import THINGS
 
 # kind -> (maker, weight)
@@ -90,7 +90,7 @@ def _system(draw: Draw, kind: str, turns: list[Turn]) -> tuple[str, list[Turn]]:
         bound = [turn._replace(answer=s, accept=()) for turn, s in zip(turns, said, strict=True)]
         return draw.say(ONE_WORD), bound
     if kind == "identity" and draw.chance() < 0.7:
-        _, name = draw.fresh(lambda: ("own", a_name(draw)))
+        name = own_name(draw)
         wordings = social.IDENTITY[draw.number(0, 1)][0]
         wordings = tuple(w for w in wordings if "μ" not in w and "robot" not in w.lower())
         if wordings[0] == "Who are you?":

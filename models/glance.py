@@ -32,7 +32,8 @@ class GlanceConfig:
     widths: list[int] = field(default_factory=lambda: [32, 64, 128, 256])
     hidden_size: int = 256  # the Thinker's
     names: list[str] = field(default_factory=list)  # of the things it can tell
-    looks: int = 1  # networks
+    # Networks. Glances that differ in nothing else are exchanged freely: nobody sees how many look.
+    looks: int = field(default=1, compare=False)
     folded: bool = True  # norms are part of the convolutions; False while it is trained
 
 

@@ -13,7 +13,6 @@ import argparse
 import json
 import re
 import sys
-from dataclasses import replace
 from pathlib import Path
 
 import torch
@@ -73,9 +72,7 @@ def fitting(name: str, source: Path, checkpoint: Path) -> Pretrained:
     if name in OPTIONAL and name not in read_json(checkpoint / "config.json")["parts"]:
         return new
     old = CLASSES[name].from_pretrained(checkpoint, name)
-    # A glance may have more looks or fewer: the rest of the model does not see how many there are.
-    alike = replace(new.config, looks=old.config.looks) if isinstance(new, Glance) else new.config
-    if alike != old.config:
+    if new.config != old.config:
         raise UserError(f"{source} does not fit {checkpoint}: its {name} has another configuration")
     if isinstance(new, Glance):  # the names, as the checkpoint's Thinker learnt to read them
         new.words.data.copy_(old.words.data)

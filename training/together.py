@@ -27,9 +27,8 @@ def together(folders: list[Path], out: Path) -> None:
     """
     several = [Glance.from_pretrained(folder) for folder in folders]
     records = [read_json(folder / "training.json") for folder in folders]
-    sizes = [(one.config.names, one.config.widths, one.config.hidden_size) for one in several]
-    for folder, size in zip(folders, sizes, strict=True):
-        if size != sizes[0]:
+    for folder, one in zip(folders, several, strict=True):
+        if one.config != several[0].config:
             raise UserError(f"{folder} has other names or sizes than {folders[0]}")
     Glance.together(several).save_pretrained(out)
     record = records[-1] | {"together": [str(folder) for folder in folders]}

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from data.talk import names
 from data.talk.draw import Draw, Turn
-from data.talk.names import a_name
 
 REFUSAL = "I don't know that. I only know a small world of pictures, sounds and simple facts."
 WHO = "I am μOmni, a small model that reads, looks, listens and speaks."
@@ -222,7 +222,7 @@ ASK_NAME = ("What is my name?", "Do you remember my name?", "Who am I?", "What a
 
 def own_name(draw: Draw) -> list[Turn]:
     """The user gives a name and asks for it later."""
-    _, name = draw.fresh(lambda: ("own", a_name(draw)))
+    name = names.own_name(draw)
     hello = Turn(draw.say(INTRODUCE, n=name), f"Nice to meet you, {name}!", ())
     return [hello, Turn(draw.say(ASK_NAME), f"Your name is {name}.", (name, f"You are {name}."))]
 

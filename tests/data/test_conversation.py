@@ -142,7 +142,7 @@ def test_follow_up_sum_starts_from_the_last_result() -> None:
                 result = re.search(r" is (\d+)\.$", before)
                 if result and after.startswith(result[1] + " "):
                     seen += 1
-    assert seen > 50
+    assert seen > 67  # the rate that 50 of 6,000 chats were
 
 
 WORDINGS = [numbers.ADD, numbers.COUNT, words.SPELL, words.OPPOSITE, words.REPEAT, world.CAPITAL,

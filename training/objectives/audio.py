@@ -140,7 +140,8 @@ class AudioTask(nn.Module):
     def kept(self, encoded: Tensor, batch: dict) -> Tensor:
         """How far the tokens have gone from what they were, summed. (B, n, D) -> ()"""
         with torch.no_grad():
-            was = self.before[0](batch["plain"], batch["lengths"]).float()  # (B, n, D)
+            before = self.before[0].to(encoded.device)  # no part of the module, so it is not moved with it
+            was = before(batch["plain"], batch["lengths"]).float()  # (B, n, D)
         far = (encoded.float() - was).square().sum(2) / was.square().sum(2)  # (B, n)
         return far[within(audio_tokens(batch["lengths"]), far.shape[1])].sum()
 
@@ -149,12 +150,12 @@ class AudioTask(nn.Module):
         tokens = audio_tokens(batch["lengths"])  # (B,)
         spelt = self.audio.letters(encoded)  # (B, SLOTS * n, labels)
         letters = ctc_loss(spelt, tokens * SLOTS, batch["letters"])
+        weight = sum(len(row) for row in batch["letters"])  # nats per letter
         if self.before:
             kept = self.kept(encoded, batch)
             logs = {"letters": letters.detach(), "kept": kept.detach()}
-            return Loss(letters + KEEP_WEIGHT * kept, sum(map(len, batch["letters"])), logs)
+            return Loss(letters + KEEP_WEIGHT * kept, weight, logs)
         pieces = self.piece_loss(encoded, spelt, batch)
-        weight = sum(len(row) for row in batch["letters"])  # nats per letter
         logs = {"letters": letters.detach(), "pieces": pieces.detach()}
         heard = (HEARD_AT - letters.detach() / weight).clamp(0.0, 1.0)
         return Loss(letters + PIECE_WEIGHT * heard * pieces, weight, logs)
@@ -217,10 +218,8 @@ class AudioObjective:
         mel, lengths = padded_mels([r["mel"] for r in records])
         letters = [[LETTERS.index(c) + 1 for c in spoken_letters(r["text"])] for r in records]
         pieces = [self.tokenizer.encode(r["text"]) for r in records]  # B rows
-        plain, _ = padded_mels([r.get("plain", r["mel"]) for r in records])
         return {
             "mel": mel,  # (B, 128, T)
-            "plain": plain,  # (B, 128, T), undisturbed
             "lengths": lengths,  # (B,)
             "letters": [torch.tensor(row) for row in letters],  # B rows of labels
             "pieces": [torch.tensor(row) for row in pieces],
@@ -230,14 +229,18 @@ class AudioObjective:
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         epoch, place = divmod(step, len(self.groups))
         group = self.groups[epoch_order(self.seed, epoch, len(self.groups))[place]]
-        records = []
+        records, plain = [], []
         for i in slice_bounds(self.size, rank, world):
             reader, place = group[i]
             record = reader[place]
             rng = np.random.default_rng([self.seed, step, i])
             mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng)
-            records.append(record | {"mel": mask_mel(mel, rng), "plain": record["mel"]})
-        return self.collate(records)
+            plain.append(record["mel"])
+            records.append(record | {"mel": mask_mel(mel, rng)})
+        batch = self.collate(records)
+        if self.model.before:
+            batch["plain"], _ = padded_mels(plain)  # (B, 128, T), undisturbed
+        return batch
 
     def validate(self) -> dict[str, float]:
         """Error rates on unseen voices by the best path of each head; no language model."""
