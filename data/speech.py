@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from data.augment import change_speed
-from data.tts import espeak, festival, flite
+from data.tts import espeak, festival, flite, kokoro
 from data.voices import Voice
 
 
@@ -22,6 +22,8 @@ def speak(text: str, voice: Voice, rng: random.Random, vary: bool = True) -> np.
             if vary else (160, 50, 50)
         )
         wave = espeak.synthesise(text, voice.name, rate, pitch, spread)
+    elif voice.engine == "kokoro":
+        wave = kokoro.synthesise(text, voice.name, rng.uniform(0.85, 1.3) if vary else 1.0)
     else:
         stretch = rng.uniform(0.85, 1.2) if vary else 1.0
         f0 = voice.f0 * rng.uniform(0.75, 1.6) if vary and voice.f0 else None

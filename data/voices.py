@@ -10,7 +10,7 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Voice:
-    """engine is "flite", "espeak" or "festival"; weight is relative within its list."""
+    """engine is one of data/tts; weight is relative within its list."""
 
     engine: str
     name: str
@@ -42,12 +42,43 @@ _ESPEAK = tuple(
 _SLT_HTS = Voice("festival", "cmu_us_slt_arctic_hts", 40)
 _KED = Voice("festival", "ked_diphone", 40)
 _KAL = Voice("festival", "kal_diphone", 100, f0=105)
+# Further throats of espeak-ng; left out: f4 and m7, which are held out, whispers, robots, jokes.
+_THROATS = (
+    "f3", "m2", "m4", "m6", "m8", "Alex", "Alicia", "Andrea", "Andy", "Diogo", "Gene", "Gene2",
+    "Henrique", "Hugo", "Jacky", "Lee", "Marco", "Mario", "Michael", "Mike", "Nguyen", "anika",
+    "antonio", "aunty", "belinda", "benjamin", "boris", "caleb", "david", "ed", "edward2", "grandma",
+    "grandpa", "gustave", "iven", "iven2", "iven3", "iven4", "john", "klatt", "klatt3", "klatt4",
+    "marcelo", "miguel", "norbert", "pablo", "paul", "pedro", "quincy", "rob", "robert", "sandro",
+    "shelby", "steph2", "steph3", "travis", "victor", "zac",
+)
+_MORE_ESPEAK = tuple(
+    Voice("espeak", f"{accent}+{throat}", 50 / (len(_ACCENTS) * len(_THROATS)))
+    for accent in _ACCENTS
+    for throat in _THROATS
+)
+_KOKORO = {  # a language and sex: names. All speak English here, some of them with an accent.
+    "af": "alloy aoede bella heart jessica kore nicole nova river sarah sky",
+    "am": "adam echo eric fenrir liam michael onyx puck santa",
+    "bf": "alice emma isabella lily",
+    "bm": "daniel fable george lewis",
+    "ef": "dora", "em": "alex santa", "ff": "siwis", "hf": "alpha beta", "hm": "omega psi",
+    "if": "sara", "im": "nicola", "jf": "alpha gongitsune nezumi tebukuro", "jm": "kumo",
+    "pf": "dora", "pm": "alex santa", "zf": "xiaobei xiaoni xiaoxiao xiaoyi",
+    "zm": "yunjian yunxi yunxia yunyang",
+}
+_KOKORO_VOICES = tuple(
+    Voice("kokoro", f"{kind}_{name}", 2 if kind[0] in "ab" else 1)
+    for kind, names in _KOKORO.items()
+    for name in names.split()
+)
 _M7 = Voice("espeak", "en+m7", 10)
 _F4 = Voice("espeak", "en-us+f4", 10)
 
 HEARING = {
     "train": _FLITE + _ESPEAK,
     "further": (*_FLITE, *_ESPEAK, _KAL),  # more lessons, half of them by one more engine
+    "neural": _KOKORO_VOICES,
+    "throats": _MORE_ESPEAK,
     "dev": (_SLT_HTS, _M7),
     "test": (_SLT_HTS, _KED, _M7, _F4),
 }

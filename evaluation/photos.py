@@ -19,7 +19,7 @@ from evaluation.setting import SEED, Measured, Setting
 from inference.noting import Asked
 from training.media import picture
 
-PHOTOS, CONTROLS = 600, 200  # at most, of each set; of all in each control
+PHOTOS, CONTROLS = 1200, 200  # at most, of each set (all of CIFAR-10's); of all in each control
 
 
 def ask_photos(asker: Asker, setting: Setting) -> Measured:

@@ -33,6 +33,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "clips": "generated sounds (audio) or moving scenes (omni)",
     "source": "who speaks: engines, flite, or samples (those in the repository)",
     "further": "audio: utterances by more voices; omni: whether they are learnt from, too",
+    "more": "audio, begun from a checkpoint: lists of voices new to it: utterances, times an epoch",
     "recorded": "whether recorded people are learnt from, too (needs --real_dir)",
     "utterances": "spoken sentences",
     "shares": "lessons of each kind (glance: pictures of each set) in the pattern that a batch repeats",

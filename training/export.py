@@ -34,7 +34,7 @@ from training.speech import attach_speech
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 48_000_000  # of both folders together, for presets that are shipped
 SHIPPED = ("nano", "tiny")
-PACKED = ("audio", "finder", "glance")  # written as int8: what makes room for two looks in LIMIT_BYTES
+PACKED = ("audio", "finder", "glance", "vision")  # as int8: makes room for several looks in LIMIT_BYTES
 TEXT_STAGES = ("tokenizer", "thinker")
 
 

@@ -12,13 +12,12 @@ Papers: model soups arXiv:2203.05482; robust fine-tuning arXiv:2109.01903.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
 import torch
 
-from models.checkpoint import read_json
+from models.checkpoint import read_json, write_json
 from models.errors import UserError, one_line_errors
 from models.omni import OmniModel
 
@@ -45,7 +44,7 @@ def soup(shares: dict[Path, float], out: Path) -> None:
     record = records[-1] | {"soup": [[share, str(folder)] for folder, share in shares.items()]}
     if len(records) > 1:
         record["before"] = records[-2]
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_json(out / "training.json", record)
 
 
 def portion(text: str) -> tuple[Path, float]:

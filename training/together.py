@@ -10,11 +10,10 @@ result is a stage's folder: training/swap.py puts it into a checkpoint.
 from __future__ import annotations
 
 import argparse
-import json
 import sys
 from pathlib import Path
 
-from models.checkpoint import read_json
+from models.checkpoint import read_json, write_json
 from models.errors import UserError, one_line_errors
 from models.glance import Glance
 
@@ -32,7 +31,7 @@ def together(folders: list[Path], out: Path) -> None:
             raise UserError(f"{folder} has other names or sizes than {folders[0]}")
     Glance.together(several).save_pretrained(out)
     record = records[-1] | {"together": [str(folder) for folder in folders]}
-    (out / "training.json").write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_json(out / "training.json", record)
 
 
 def main(arguments: list[str] | None = None) -> None:

