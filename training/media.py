@@ -22,6 +22,7 @@ NOISE_TILT = 2.0  # nats of power: brown noise falls so much, white noise rises 
 NOISE_GRAIN = 2.0  # the gamma's shape, as measured on coloured noise
 SNR = (3.0, 25.0)  # dB
 WARP = 0.12  # how far a throat may be shorter or longer than the speaker's own
+PARTS, BEND = 4, 0.1  # of the mel axis, and how far each may be so besides
 
 
 def picture(encoded: bytes) -> Tensor:
@@ -40,18 +41,21 @@ def padded_mels(levels: list[np.ndarray]) -> tuple[Tensor, Tensor]:
 
 
 def warp_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Half of the time, another throat: the mel axis stretched by up to WARP. (128, T)
+    """Three times in four, another throat: the mel axis stretched, by up to WARP as a whole and by up
+    to BEND in each of PARTS of it. (128, T)
 
     Vocal tract length perturbation (Jaitly and Hinton 2013), on mel bins rather than Hz: a voice
-    whose formants lie elsewhere, in every epoch another one.
+    whose formants lie elsewhere, each of them by as much as it likes, in every epoch another one.
     """
-    if rng.random() < 0.5:
+    if rng.random() < 0.25:
         return levels
     bins = len(levels)
-    at = np.arange(bins) * rng.uniform(1 - WARP, 1 + WARP)  # (128,) where each bin is read
-    low = np.minimum(at.astype(int), bins - 1)
+    slopes = rng.uniform(1 - BEND, 1 + BEND, PARTS) * rng.uniform(1 - WARP, 1 + WARP)
+    at = np.cumsum(np.repeat(slopes, bins // PARTS)) - slopes[0]  # (128,) where each bin is read
+    at = np.minimum(at, bins - 1)
+    low = at.astype(int)
     high = np.minimum(low + 1, bins - 1)
-    share = (at - np.floor(at))[:, None].astype(np.float32)  # (128, 1)
+    share = (at - low)[:, None].astype(np.float32)  # (128, 1)
     warped = levels[low] * (1 - share) + levels[high] * share  # (128, T)
     return np.round(warped).astype(levels.dtype)
 

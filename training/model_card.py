@@ -119,7 +119,7 @@ def omni_card(
 
 μOmni: text, pictures, sounds and clips in, text and speech out;
 {sum(weights.values()) / 1e6:.1f} million numbers in safetensors: bfloat16, those of
-the ears int8 with a scale a row.
+ears, eyes, glance and finder int8 with a scale a row.
 
     python infer_chat.py --ckpt_dir checkpoints/omni_sft_{preset} --image photo.png
 

@@ -1,4 +1,4 @@
-"""Average the weights of several finished runs of the joint stage into one.
+"""Average the weights of several finished runs of stage `omni` or `audio` into one.
 
     python -m training.soup --out runs/tiny/omni/final 0.4=runs/a/omni/final 0.6=runs/b/omni/final
 
@@ -17,34 +17,51 @@ from pathlib import Path
 
 import torch
 
-from models.checkpoint import read_json, write_json
+from models.audio import AudioEncoder
+from models.checkpoint import Pretrained, read_json, write_json
 from models.errors import UserError, one_line_errors
 from models.omni import OmniModel
+from models.projector import Projector
+
+MODELS = {  # of a stage whose runs can go on from one another: what its folder holds, and where
+    "omni": {"": OmniModel},
+    "audio": {"": AudioEncoder, "projector": Projector},
+}
 
 
 def soup(shares: dict[Path, float], out: Path) -> None:
-    """Write the mean of omni-models, each with its share, to `out`, with the last one's record.
+    """Write the mean of finished runs, each with its share, to `out`, with the last one's record.
 
     Raises:
-        UserError: shares that do not sum up to 1, or models of other sizes.
+        UserError: shares that do not sum up to 1, runs of several stages, or models of other sizes.
     """
     if abs(sum(shares.values()) - 1) > 1e-6:
         raise UserError(f"the shares sum up to {sum(shares.values()):g}, not to 1")
-    models = {folder: OmniModel.from_pretrained(folder) for folder in shares}
     records = [read_json(folder / "training.json") for folder in shares]
+    stages = sorted({record["stage"] for record in records})
+    if len(stages) > 1 or stages[0] not in MODELS:
+        raise UserError(f"runs of {' and '.join(stages)}: all must be of one stage, {' or '.join(MODELS)}")
+    made = {name: mean(model, name, shares) for name, model in MODELS[stages[0]].items()}
+    for name, model in made.items():
+        model.save_pretrained(out / name)
+    record = records[-1] | {"soup": [[share, str(folder)] for folder, share in shares.items()]}
+    if len(records) > 1:
+        record["before"] = records[-2]
+    write_json(out / "training.json", record)
+
+
+@torch.no_grad()
+def mean(kind: type[Pretrained], name: str, shares: dict[Path, float]) -> Pretrained:
+    """The mean of what lies at `name` in each folder."""
+    models = {folder: kind.from_pretrained(folder / name) for folder in shares}
     [*_, last] = models.values()
     states = [(model.state_dict(), shares[folder]) for folder, model in models.items()]
     wanted = {key: value.shape for key, value in last.state_dict().items()}
     for folder, model in models.items():
         if {key: value.shape for key, value in model.state_dict().items()} != wanted:
             raise UserError(f"{folder} has parts of other sizes than the last one: they cannot be averaged")
-    with torch.no_grad():
-        last.load_state_dict({key: sum(share * state[key] for state, share in states) for key in wanted})
-    last.save_pretrained(out)
-    record = records[-1] | {"soup": [[share, str(folder)] for folder, share in shares.items()]}
-    if len(records) > 1:
-        record["before"] = records[-2]
-    write_json(out / "training.json", record)
+    last.load_state_dict({key: sum(share * state[key] for state, share in states) for key in wanted})
+    return last
 
 
 def portion(text: str) -> tuple[Path, float]:

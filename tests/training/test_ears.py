@@ -6,7 +6,7 @@ import torch
 
 from models.audio import AudioConfig
 from models.omni import OmniModel
-from training.media import COLOUR, WARP, colour_mel, noisy_mel, warp_mel
+from training.media import BEND, COLOUR, WARP, colour_mel, noisy_mel, warp_mel
 from training.objectives.audio import (
     KEEP_WEIGHT,
     AudioObjective,
@@ -37,7 +37,19 @@ def test_a_warp_moves_formants_and_keeps_time():
         assert not warped[:, [0, 1, 3, 4]].any()
         peaks.add(int(warped[:, 2].argmax()))
     assert 60 in peaks and len(peaks) > 5
-    assert 60 / (1 + WARP) - 1 <= min(peaks) < 58 and 62 < max(peaks) <= 60 / (1 - WARP) + 1
+    least, most = (1 - WARP) * (1 - BEND), (1 + WARP) * (1 + BEND)
+    assert 60 / most - 1 <= min(peaks) < 58 and 62 < max(peaks) <= 60 / least + 1
+
+
+def test_a_warp_bends_the_mel_axis_as_well():
+    levels = np.zeros((128, 1), np.uint8)
+    levels[[30, 90]] = 200
+    apart = set()
+    for seed in range(60):
+        warped = warp_mel(levels, np.random.default_rng(seed))[:, 0].astype(int)
+        low, high = warped[:60].argmax(), 60 + warped[60:].argmax()
+        apart.add(round(high / low, 1))
+    assert min(apart) < 2.9 and max(apart) > 3.1  # formants do not all move by one factor
 
 
 def test_a_coloured_spectrum_is_the_same_at_all_times_and_leaves_silence():

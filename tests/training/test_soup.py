@@ -5,9 +5,11 @@ import json
 import pytest
 import torch
 
+from models.audio import AudioEncoder
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.omni import OmniModel
+from models.projector import Projector
 from training.soup import main, soup
 
 
@@ -22,7 +24,7 @@ def runs(nano_omni_dir, tmp_path):
                 parameter.copy_(parameter.round() + number)
         folders.append(tmp_path / f"run{number}")
         omni.save_pretrained(folders[-1], dtype=torch.float32)
-        (folders[-1] / "training.json").write_text(json.dumps({"steps": number}))
+        (folders[-1] / "training.json").write_text(json.dumps({"stage": "omni", "steps": number}))
     return folders
 
 
@@ -41,4 +43,36 @@ def test_it_is_the_mean_and_says_of_what(runs, tmp_path):
 def test_shares_that_are_no_mean_are_refused(runs, tmp_path):
     with pytest.raises(UserError, match="not to 1"):
         soup({runs[0]: 0.5, runs[1]: 0.6}, tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+
+
+@pytest.fixture
+def ears(nano_omni_dir, tmp_path):
+    """Two finished runs of the audio stage, the second with every weight one larger."""
+    folders = []
+    for number in range(2):
+        omni = OmniModel.from_pretrained(nano_omni_dir)
+        folder = tmp_path / f"ears{number}"
+        for part, place in ((omni.audio, folder), (omni.audio_projector, folder / "projector")):
+            with torch.no_grad():
+                for parameter in part.parameters():
+                    parameter.copy_(parameter.round() + number)
+            part.save_pretrained(place, dtype=torch.float32)
+        (folder / "training.json").write_text(json.dumps({"stage": "audio", "steps": number}))
+        folders.append(folder)
+    return folders
+
+
+def test_ears_are_averaged_with_their_projector(ears, tmp_path):
+    soup({ears[0]: 0.5, ears[1]: 0.5}, tmp_path / "out")
+    for kind, place in ((AudioEncoder, ""), (Projector, "projector")):
+        first = kind.from_pretrained(ears[0] / place).state_dict()
+        for key, value in kind.from_pretrained(tmp_path / "out" / place).state_dict().items():
+            torch.testing.assert_close(value, first[key] + 0.5, rtol=0.01, atol=0.01)
+    assert read_json(tmp_path / "out" / "training.json")["soup"][1] == [0.5, str(ears[1])]
+
+
+def test_runs_of_two_stages_are_refused(runs, ears, tmp_path):
+    with pytest.raises(UserError, match="audio and omni"):
+        soup({runs[0]: 0.5, ears[0]: 0.5}, tmp_path / "out")
     assert not (tmp_path / "out").exists()
