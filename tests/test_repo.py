@@ -18,7 +18,8 @@ OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluat
 OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
-OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "onnxruntime"}  # asked for by name where they are missing
+# asked for by name where they are missing
+OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "onnxruntime"}
 
 
 def sources(*folders: str) -> list[Path]:
