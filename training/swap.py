@@ -10,14 +10,13 @@ run evaluate.py afterwards.
 from __future__ import annotations
 
 import argparse
-import json
 import re
 import sys
 from pathlib import Path
 
 import torch
 
-from models.checkpoint import WEIGHTS, Pretrained, read_json
+from models.checkpoint import WEIGHTS, Pretrained, read_json, write_json
 from models.codec import MelCodec
 from models.errors import UserError, one_line_errors
 from models.files import replacing
@@ -57,8 +56,7 @@ def swap(stage: str, source: Path, checkpoint: Path) -> None:
         first["before"] = read_json(kept)  # what it began with is part of how it came about
     for name, part in made.items():
         save_part(checkpoint, name, part, torch.int8 if name in PACKED else torch.bfloat16)
-    with replacing(kept) as temporary:
-        temporary.write_text(json.dumps(record, indent=1) + "\n", encoding="utf-8")
+    write_json(kept, record)
     card = checkpoint / "README.md"
     text = with_row(card.read_text(encoding="utf-8"), stage, stage_row(stage, record))
     with replacing(card) as temporary:

@@ -10,6 +10,7 @@ import io
 import sys
 import tarfile
 from functools import lru_cache
+from importlib.util import find_spec
 from pathlib import Path
 from urllib.request import urlopen
 
@@ -31,13 +32,15 @@ SHA256 = {
 PACKAGE_HINT = "pip install kokoro-onnx && python -m data.tts.kokoro"
 
 
+def _weights() -> tuple[Path, Path]:
+    """Where the network and the voices lie."""
+    return FOLDER / "model.onnx", FOLDER / "voices.npz"
+
+
 def available() -> bool:
-    """Whether the library and the weights are here."""
-    try:
-        _kokoro()
-    except UserError:
-        return False
-    return True
+    """Whether the library and the weights are here; they are not loaded, which takes seconds."""
+    libraries = [find_spec(name) for name in ("kokoro_onnx", "onnxruntime")]
+    return all(libraries) and all(path.exists() for path in _weights())
 
 
 @lru_cache(maxsize=1)
@@ -48,7 +51,7 @@ def _kokoro():
         from kokoro_onnx import Kokoro
     except ImportError as error:
         raise UserError(f"cannot load kokoro-onnx: {PACKAGE_HINT}") from error
-    model, voices = FOLDER / "model.onnx", FOLDER / "voices.npz"
+    model, voices = _weights()
     if not (model.exists() and voices.exists()):
         raise UserError(f"no voices in {FOLDER}: {PACKAGE_HINT}")
     options = onnxruntime.SessionOptions()
