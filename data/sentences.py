@@ -39,7 +39,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def _sentences(passage: str):
+def cut(passage: str):
     """Cut a passage and bring each sentence to plain letters, commas and one closing mark."""
     passage = re.sub(r'["()\[\]_*]', "", passage).replace("\n", " ")
     passage = re.sub(r"\s*[;:]\s*|\s+-+\s+", ", ", passage)
@@ -54,13 +54,13 @@ def _sentences(passage: str):
 def _corpus(folder: Path):
     for source in corpora.SENTENCES.values():
         for passage in source(folder):
-            yield from _sentences(passage)
+            yield from cut(passage)
     for name in corpora.DIALOGUES:
         for _, turns in corpora.dialogues(folder, name):
             for turn in turns:
                 # Dialogues outnumber books ten to one: every seventh turn makes a fair mix.
                 if zlib.crc32(turn.encode()) % 7 == 0:
-                    yield from _sentences(turn)
+                    yield from cut(turn)
 
 
 @lru_cache(maxsize=2)

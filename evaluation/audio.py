@@ -39,6 +39,10 @@ def measure(setting: Setting) -> Measured:
     figures = transcribe(asker, quiet, "quiet")
     alone = transcripts(Asker(omni, ctc_weight=0.0), quiet, "hearing, the Thinker alone")
     figures["quiet/without_letters"] = error_rate(compared(quiet, alone), SEED)
+    if omni.model.wording is not None:
+        with asker.lacking("wording"):
+            spelt = transcripts(asker, quiet, "hearing, without the table of words")
+        figures["quiet/without_words"] = error_rate(compared(quiet, spelt), SEED)
     figures |= sphinx([maker(setting).wave(i) for i in range(setting.count(SPHINX))], setting, "quiet")
     figures |= transcribe(asker, records(heard(setting, NOISE_DB), n), "noisy")
     return figures | (measure_recorded(asker, setting, n) if setting.real_dir else {})

@@ -133,15 +133,15 @@ def audio(results: Results) -> str:
         ("quiet", "unseen voices, quiet"), ("noisy", "unseen voices, noise at 10 dB"),
         ("recorded", "recorded people, unseen speakers"),
     ):
-        keys = ("wer", "cer", "shuffled", "without_letters", "pocketsphinx")
+        keys = ("wer", "cer", "shuffled", "without_words", "without_letters", "pocketsphinx")
         have = names_under(results, "audio", f"{name}/")
         rows.append(
             [what, *(show(results, "audio", f"{name}/{key}") if key in have else "" for key in keys)]
         )
     words = show(results, "audio", "commands/right")
-    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 4])
+    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 5])
     head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
-    return table([*head, "without the ears' letters", "pocketsphinx"], rows)
+    return table([*head, "without the table of words", "by the Thinker alone", "pocketsphinx"], rows)
 
 
 def voices(results: Results) -> str:

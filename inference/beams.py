@@ -46,7 +46,7 @@ class Search:
     ) -> list[tuple[float, int, int]]:
         """Take the best (log-probability, live answer, next token), the best first -> those followed.
 
-        Among 2 * width candidates at least `width` do not end.
+        Among 2 * width candidates at least `width` do not end; a speller may put forward fewer.
         """
         followed = []
         for rank, (score, parent, token) in enumerate(candidates):
@@ -55,6 +55,9 @@ class Search:
             elif rank < self.width:  # one that would not have been followed has not ended well
                 self.end(score, self.live[parent], len(self.live[parent]) + 1)
         followed = followed[: self.width]
+        if not followed:  # a speller's candidates may all have ended
+            self.done = True
+            return []
         self.live = [[*self.live[parent], token] for _, parent, token in followed]
         length = len(self.live[0])
         if length >= self.limit:
@@ -121,6 +124,7 @@ def beam_search(
             followed = candidates[:width] if search.done else search.advance(candidates)
             if speller and not search.done:
                 speller.follow(followed)
+            followed = followed + [(float("-inf"), 0, config.eos_token_id)] * (width - len(followed))
             scores[row] = torch.tensor([score for score, _, _ in followed])
             order += [row * width + parent for _, parent, _ in followed]
             tokens += [token for _, _, token in followed]

@@ -26,7 +26,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "conversations": "generated conversations that the vocabulary is made from",
     "sequence_length": "tokens of a row of text",
     "corpus": "sizes of the token stream: fields of CorpusOptions",
-    "scenes": "drawn pictures to learn from",
+    "scenes": "drawn pictures to learn from (words: to ask about)",
     "signs": "for vision: pictures of signs besides; for omni: whether lessons use them",
     "held_out": "items of the dev and test sets",
     "objects": "what is drawn: all (needs an emoji font) or shapes",
@@ -39,6 +39,8 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "shares": "lessons of each kind (glance: pictures of each set) in the pattern that a batch repeats",
     "photos": "photographs of each set, at most (needs --real_dir)",
     "drawn": "scenes that the glance learns to say nothing about",
+    "questions": "words: questions people ask",
+    "short": "words: digits, single words and answers, so many of each",
     "fixed": "parts that stay as their own stages left them",
 }
 EXPORTS = "inference/__init__.py"

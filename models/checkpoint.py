@@ -6,6 +6,7 @@ part left at random weights looks loaded and is not. Pickle is never read.
 
 import dataclasses
 import json
+import zlib
 from pathlib import Path
 
 import torch
@@ -18,7 +19,8 @@ from models.files import replacing
 from models.quantization import quantise_rows
 
 WEIGHTS = "model"  # default stem: model.safetensors beside config.json
-SCALE = "_scale"  # beside the int8 matrix `weight`, as compressed-tensors names it
+SCALE = "_scale"  # beside an int8 matrix, as compressed-tensors names it
+SHAPE = "_shape"  # beside it, too: its codes are deflated, by a seventh
 NAMED = 3  # how many offending keys an error names before it counts the rest
 
 
@@ -52,31 +54,32 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
         if not path.is_file():
             raise UserError(f"missing weights: {path}. Train them, or check --ckpt_dir")
         try:
-            tensors.update(load_file(path))
-        except (SafetensorError, OSError) as error:
+            tensors.update(unpacked(load_file(path)))
+        except (SafetensorError, OSError, zlib.error) as error:
             raise UserError(f"corrupt weights: {path} ({error}). Get the file again") from None
-    return unpacked(tensors)
+    return tensors
 
 
 def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """int8 matrices (rows, …) times their scales (rows, 1), the rest as it is."""
-    out = {}
-    for key, value in tensors.items():
-        scale = tensors.get(key + SCALE)
-        if value.dtype == torch.int8 and scale is not None:
-            value = (value.flatten(1) * scale.float()).view_as(value)
-        if not (key.endswith(SCALE) and key.removesuffix(SCALE) in tensors):
-            out[key] = value
+    """Packed matrices (rows, …) times their scales (rows, 1), the rest as it is."""
+    out = dict(tensors)
+    for name in [key.removesuffix(SHAPE) for key in tensors if key.endswith(SHAPE)]:
+        shape, scale = out.pop(name + SHAPE).tolist(), out.pop(name + SCALE).float()
+        codes = bytearray(zlib.decompress(tensors[name].numpy().tobytes()))
+        matrix = torch.frombuffer(codes, dtype=torch.int8).view(shape)  # (rows, …)
+        out[name] = (matrix.flatten(1) * scale).view(shape)
     return out
 
 
 def packed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices and kernels as int8 with a scale for each row, the rest in bfloat16."""
+    """Matrices and kernels as deflated int8 with a scale for each row, the rest in bfloat16."""
     out = {}
     for key, value in tensors.items():
         if value.is_floating_point() and value.dim() >= 2:
             codes, scales = quantise_rows(value.flatten(1))  # (rows, n), (rows, 1)
-            out[key], out[key + SCALE] = codes.view_as(value), scales
+            deflated = zlib.compress(codes.cpu().contiguous().numpy().tobytes(), 9)
+            out[key] = torch.frombuffer(bytearray(deflated), dtype=torch.uint8)  # (bytes,)
+            out[key + SCALE], out[key + SHAPE] = scales, torch.tensor(value.shape)
         else:
             out[key] = value.to(torch.bfloat16) if value.is_floating_point() else value
     return out
@@ -125,7 +128,7 @@ class Pretrained(nn.Module):
     def saved_tensors(self, dtype: torch.dtype) -> dict[str, Tensor]:
         """What goes to disk: floating point in `dtype`, the rest as it is.
 
-        torch.int8 packs the matrices: half of bfloat16's size, 8 bits beside its row's largest.
+        torch.int8 packs the matrices: less than half of bfloat16's size, 8 bits beside its row's largest.
         """
         state = self.state_dict()
         if dtype == torch.int8:

@@ -19,6 +19,7 @@ from models.glance import Glance
 from models.projector import Projector
 from models.thinker import Thinker
 from models.vision import VisionEncoder
+from models.wordlm import FILE, WordLM
 
 TRANSCRIBE_QUESTION = "What did you hear?"  # a sound is first answered with its words
 NOTE_QUESTION = "Note what you see."  # a picture is first answered with notes (models/notes.py)
@@ -42,6 +43,8 @@ class OmniModel(nn.Module):
         picture_notes: whether it was taught to note what it sees.
         glance: tells what a photograph shows; None where it learnt from no photographs.
         finder: tells what stands where in a drawn scene; None: the Thinker notes that itself.
+        wording: knows which words follow each other, for transcripts; None: letters alone say
+            what may have been said.
     """
 
     def __init__(
@@ -56,6 +59,7 @@ class OmniModel(nn.Module):
         picture_notes: bool = False,
         glance: Glance | None = None,
         finder: Finder | None = None,
+        wording: WordLM | None = None,
     ):
         super().__init__()
         self.thinker = thinker
@@ -63,7 +67,7 @@ class OmniModel(nn.Module):
         self.glance, self.finder = glance, finder
         self.audio, self.audio_projector = audio, audio_projector
         self.image_token, self.audio_token = image_token, audio_token
-        self.picture_notes = picture_notes
+        self.picture_notes, self.wording = picture_notes, wording
 
     def encode_images(self, pixels: Tensor) -> Tensor:
         """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""
@@ -138,11 +142,14 @@ class OmniModel(nn.Module):
             part = getattr(self, name)
             if part is not None:
                 save_part(folder, name, part, torch.int8 if name in packed else dtype)
+        if self.wording is not None:
+            self.wording.save(Path(folder) / FILE)
         path = Path(folder) / "config.json"
         values = {
             "image_token_id": self.image_token,
             "audio_token_id": self.audio_token,
             "picture_notes": self.picture_notes,
+            "words": self.wording is not None,
         }
         write_json(path, read_json(path) | values)
 
@@ -163,6 +170,7 @@ class OmniModel(nn.Module):
             image_token=values["image_token_id"],
             audio_token=values["audio_token_id"],
             picture_notes=values.get("picture_notes", False),
+            wording=WordLM.load(Path(folder) / FILE) if values.get("words") else None,
         )
         return model.eval()
 

@@ -16,16 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import torch
-from safetensors import safe_open
-
-from models.checkpoint import write_json
+from models.checkpoint import read_tensors, write_json
 from models.errors import UserError, one_line_errors
 from models.finder import Finder
 from models.glance import Glance
 from models.omni import OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
+from models.wordlm import FILE, WordLM
 from training.config import PRESETS
 from training.model_card import omni_card, thinker_card
 from training.objective import OPTIONAL, STAGES, Paths
@@ -34,7 +32,7 @@ from training.speech import attach_speech
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 48_000_000  # of both folders together, for presets that are shipped
 SHIPPED = ("nano", "tiny")
-PACKED = ("audio", "finder", "glance", "vision")  # as int8: makes room for several looks in LIMIT_BYTES
+PACKED = ("audio", "audio_projector", "finder", "glance", "vision")  # as int8, for LIMIT_BYTES
 TEXT_STAGES = ("tokenizer", "thinker")
 
 
@@ -90,6 +88,8 @@ def write_omni(folder: Path, paths: Paths, preset: str) -> None:
         omni.finder = Finder.from_pretrained(paths.final("finder"))
     if paths.final("naming").is_dir():  # the same glance, in the finished Thinker's language
         omni.glance = Glance.from_pretrained(paths.final("naming"))
+    if paths.final("words").is_dir():
+        omni.wording = WordLM.load(paths.final("words") / FILE)
     omni.save_pretrained(folder, packed=PACKED)
     attach_speech(folder, paths)
     shutil.copy(source / "tokenizer.model", folder / "tokenizer.model")
@@ -122,12 +122,12 @@ def copy_records(folder: Path, paths: Paths, stages: tuple[str, ...]) -> dict[st
 
 
 def weights(folder: Path) -> dict[str, int]:
-    """Numbers stored in each safetensors file."""
+    """Numbers in each safetensors file of weights; a table of words has none."""
     counts = {}
     for path in sorted(folder.glob("*.safetensors")):
-        with safe_open(path, "pt") as file:
-            shapes = [file.get_slice(key).get_shape() for key in file.keys()]
-        counts[path.stem] = sum(int(torch.Size(shape).numel()) for shape in shapes)
+        if path.name != FILE:
+            tensors = read_tensors(folder, path.stem)
+            counts[path.stem] = sum(tensor.numel() for tensor in tensors.values())
     return counts
 
 

@@ -29,11 +29,12 @@ from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = (
-    *("tokenizer", "thinker", "vision", "glance", "audio"),
+    *("tokenizer", "thinker", "vision", "glance", "audio", "words"),
     *("codec", "vocoder", "talker", "omni", "finder", "naming"),
 )
+COUNTED = {"tokenizer", "words"}  # no loop: they count, they do not learn by gradient
 PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
-OPTIONAL = PHOTOGRAPHIC | {"finder"}  # the other stages do without them
+OPTIONAL = PHOTOGRAPHIC | {"finder", "words"}  # the other stages do without them
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
 

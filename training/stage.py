@@ -12,7 +12,7 @@ from models.errors import UserError
 from training.config import check_same, identity
 from training.distributed import World
 from training.loop import STABLE, STATE, Trainer, seed_all
-from training.objective import Objective, Paths, load_stage
+from training.objective import COUNTED, Objective, Paths, load_stage
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def run_stage(request: Request, world: World) -> None:
         return
     extra = {"seed": request.seed, "preset": request.preset, "workers": request.workers}
     config = request.section | extra
-    if stage == "tokenizer":  # no loop: it counts, it does not learn by gradient
+    if stage in COUNTED:
         if world.first:
             module.run(config, request.paths)
             (run_dir / "final" / "training.json").write_text(json.dumps(who, indent=1) + "\n")

@@ -23,6 +23,7 @@ from models.files import replacing
 from models.glance import Glance
 from models.omni import OPTIONAL, PARTS, save_part
 from models.vocoder import Vocoder
+from models.wordlm import FILE, WordLM
 from training.export import PACKED
 from training.model_card import stage_row
 
@@ -32,6 +33,7 @@ TRAINED = {
     "glance": ("glance",),
     "audio": ("audio",),  # its projector belongs to the joint stage by now
     "finder": ("finder",),
+    "words": (),  # a table, no network
     "codec": ("codec",),
     "vocoder": ("vocoder",),
     "omni": ("thinker", "vision_projector", "audio_projector"),
@@ -47,15 +49,19 @@ def swap(stage: str, source: Path, checkpoint: Path) -> None:
     if stage not in TRAINED:
         raise UserError(f"cannot swap '{stage}': choose one of {', '.join(TRAINED)}")
     made = {name: fitting(name, source, checkpoint) for name in TRAINED[stage]}
+    table = WordLM.load(source / FILE) if stage == "words" else None
     record = read_json(source / "training.json")
     kept = checkpoint / "training" / f"{stage}.json"
     first = record
     while "before" in first:
         first = first["before"]
-    if "--init_from" in first["command"] and kept.exists():
+    if "--init_from" in first.get("command", "") and kept.exists():
         first["before"] = read_json(kept)  # what it began with is part of how it came about
     for name, part in made.items():
         save_part(checkpoint, name, part, torch.int8 if name in PACKED else torch.bfloat16)
+    if table is not None:
+        table.save(checkpoint / FILE)
+        write_json(checkpoint / "config.json", read_json(checkpoint / "config.json") | {"words": True})
     write_json(kept, record)
     card = checkpoint / "README.md"
     text = with_row(card.read_text(encoding="utf-8"), stage, stage_row(stage, record))

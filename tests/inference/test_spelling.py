@@ -1,99 +1,67 @@
-"""Spelling: the letters' judgement is that of all paths, and it decides where the Thinker wavers."""
-
-import itertools
-import math
+"""Spelling: a transcript is a reading of the sound, as the Thinker writes it."""
 
 import pytest
 import torch
-from torch.nn import functional as F
 
 from inference.config import GenerateConfig
 from inference.generation import generate
 from inference.omni import SHIPPED, Omni
-from inference.spelling import Speller, Spelling, speller_for
-from models.letters import LABELS, LETTERS, spoken_letters
-from training.objectives.audio import ctc_labels
+from inference.readings import Reading
+from inference.spelling import Pieces, Speller, speller_for
+from models.letters import spoken_letters
 
-SLOTS = 5
-
-
-@pytest.fixture
-def spelling() -> Spelling:
-    """Five slots of which only blank, a and b are ever heard."""
-    torch.manual_seed(3)
-    scores = torch.full((SLOTS, LABELS), -1e4)
-    heard = [0, LETTERS.index("a") + 1, LETTERS.index("b") + 1]
-    scores[:, heard] = torch.randn(SLOTS, 3)
-    return Spelling(scores.log_softmax(-1))
+PIECES = ["<eos>", "a", " b", "!", "B", " ", "ab", "c", ",", " A"]
+END = PIECES.index("<eos>")
 
 
-def paths(spelling: Spelling):
-    """All that may have been heard, and how likely it is."""
-    heard = [0, LETTERS.index("a") + 1, LETTERS.index("b") + 1]
-    for path in itertools.product(heard, repeat=SLOTS):
-        score = sum(float(spelling.log_probs[t, label]) for t, label in enumerate(path))
-        yield "".join(LETTERS[label - 1] for label in ctc_labels(list(path))), math.exp(score)
+def speller(heard: list[tuple[str, float]], weight: float = 0.6) -> Speller:
+    texts = [None if piece == "<eos>" else piece for piece in PIECES]
+    return Speller([Reading(*one) for one in heard], weight, Pieces(texts), END)
 
 
-@pytest.mark.parametrize("text", ["a", "b", "ab", "aa", "aba", "aab", "baab"])
-def test_a_beginning_is_as_likely_as_all_paths_that_spell_it(spelling, text):
-    states, scores = spelling.extend(spelling.start()[None], [""], [text])
-    begin = sum(p for said, p in paths(spelling) if said.startswith(text))
-    whole = sum(p for said, p in paths(spelling) if said == text)
-    assert math.exp(scores[0]) == pytest.approx(begin, rel=1e-6)
-    assert math.exp(spelling.whole(states)[0]) == pytest.approx(whole, rel=1e-6)
+def written(judge: Speller, preferred: list[str], steps: int = 6) -> str:
+    """The best answer, of a Thinker that likes some pieces better than others."""
+    scores = torch.full((1, len(PIECES)), -5.0)
+    for rank, piece in enumerate(preferred):
+        scores[0, PIECES.index(piece)] = -0.1 * rank
+    text = ""
+    for _ in range(steps):
+        best = judge.candidates(scores, 1)[0]
+        if best[2] == END:
+            return text
+        text += PIECES[best[2]]
+        judge.follow([best])
+    return text
 
 
-def test_letters_one_by_one_or_together_and_beside_others_are_the_same(spelling):
-    start = spelling.start()
-    together, scores = spelling.extend(torch.stack([start, start]), ["", ""], ["aab", "b"])
-    state, last = start[None], ""
-    for letter in "aab":
-        state, score = spelling.extend(state, [last], [letter])
-        last = letter
-    assert torch.allclose(together[0], state[0]) and torch.allclose(scores[0], score[0])
+def test_only_what_was_read_is_written():
+    assert written(speller([("a b", 0.0)]), ["c", "ab", " b", "a", "<eos>"]) == "a b"
 
 
-def test_the_whole_is_what_training_calls_the_loss():
-    torch.manual_seed(0)
-    spelling = Spelling(torch.randn(12, LABELS).log_softmax(-1))
-    states, _ = spelling.extend(spelling.start()[None], [""], ["abba"])
-    labels = torch.tensor([[LETTERS.index(c) + 1 for c in "abba"]])
-    sizes = torch.tensor([12]), torch.tensor([4])
-    loss = F.ctc_loss(spelling.log_probs[:, None], labels, *sizes, reduction="sum")
-    assert float(spelling.whole(states)[0]) == pytest.approx(-float(loss), rel=1e-6)
+def test_the_thinker_chooses_capitals_and_marks():
+    assert written(speller([("a b a", 0.0)]), ["!", " A", "a", " b", "<eos>"]) == "a b A!"
+    assert written(speller([("a b", 0.0)]), ["<eos>", "a", " ", "B"]) == "a B"
 
 
-PIECES = ["<eos>", "a", "b", "!", "ab"] + [f"<{i}>" for i in range(12)]
-
-
-def speller(spelling: Spelling, weight: float) -> Speller:
-    return Speller(spelling, weight, lambda ids: "".join(PIECES[i] for i in ids), 0)
+def test_marks_stand_between_words_and_not_after_each_other():
+    judge = speller([("ab", 0.0)])
+    judge.follow([next(c for c in judge.candidates(torch.zeros(1, 10), 99) if c[2] == PIECES.index("a"))])
+    tokens = {PIECES[token] for _, _, token in judge.candidates(torch.zeros(1, 10), 99)}
+    assert tokens == {"B"}  # the reading goes on with b: no mark, no end
+    judge = speller([("ab", 0.0)])
+    judge.follow([next(c for c in judge.candidates(torch.zeros(1, 10), 99) if c[2] == PIECES.index("ab"))])
+    assert {PIECES[t] for _, _, t in judge.candidates(torch.zeros(1, 10), 99)} == {"!", ",", "<eos>"}
+    judge.follow([next(c for c in judge.candidates(torch.zeros(1, 10), 99) if c[2] == PIECES.index("!"))])
+    assert {PIECES[t] for _, _, t in judge.candidates(torch.zeros(1, 10), 99)} == {"<eos>"}
 
 
 def test_the_weight_says_whose_word_counts():
-    """The Thinker likes "a" a little better, the ears heard "b"."""
-    scores = torch.full((SLOTS, LABELS), -8.0)
-    scores[:, 0] = 0.0
-    scores[1] = -8.0
-    scores[1, LETTERS.index("b") + 1] = 4.0
+    """The Thinker likes "a" better, the ears heard "c"."""
     steps = torch.full((1, len(PIECES)), -9.0)
-    steps[0, PIECES.index("a")], steps[0, PIECES.index("b")] = -0.5, -1.0
-    heard = Spelling(scores.log_softmax(-1))
-    firsts = {w: speller(heard, w).candidates(steps, 4)[0][2] for w in (0.0, 0.3)}
-    assert firsts == {0.0: PIECES.index("a"), 0.3: PIECES.index("b")}
-
-
-def test_marks_may_follow_letters_but_not_each_other(spelling):
-    judge = speller(spelling, 0.3)
-    steps = torch.zeros(1, len(PIECES)).log_softmax(-1)
-    mark = PIECES.index("!")
-    for expected in (True, False):
-        found = judge.candidates(steps, len(PIECES))
-        (score,) = (s for s, _, token in found if token == mark)
-        assert (score > -1e6) == expected
-        judge.follow([(score, 0, mark)])
-        judge.live[0].letters = "a"
+    steps[0, PIECES.index("a")], steps[0, PIECES.index("c")] = -0.5, -2.0
+    readings = [("c", 0.0), ("a", -3.0)]
+    firsts = {w: PIECES[speller(readings, w).candidates(steps, 4)[0][2]] for w in (0.1, 0.6)}
+    assert firsts == {0.1: "a", 0.6: "c"}
 
 
 def test_spelling_is_what_text_sounds_like():

@@ -14,11 +14,14 @@ from models.errors import UserError
 from models.finder import Finder, FinderConfig
 from models.frontend import Frontend
 from models.glance import Glance, GlanceConfig
+from models.omni import OmniModel
 from models.talker import Talker
 from models.vocoder import Vocoder
+from models.wordlm import FILE, WordLM
 from training import export as exporting
 from training.export import export
 from training.objective import STAGES, Paths
+from training.objectives.words import count_words
 
 
 @pytest.fixture
@@ -40,6 +43,7 @@ def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
     glance.save_pretrained(paths.final("naming"))
     finder = Finder(FinderConfig(input_size=64, names=["fox"], colors=["red"]))
     finder.save_pretrained(paths.final("finder"))
+    count_words(["the fox", "a fox"] * 3, 10, 10, 10).save(paths.final("words") / FILE)
     return paths
 
 
@@ -54,6 +58,8 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
         assert (folder / "training" / "thinker.json").is_file()
     assert Glance.from_pretrained(omni, "glance").config.names == ["fox"]  # as stage naming left it
     assert Finder.from_pretrained(omni, "finder").config.names == ["fox"]
+    assert "fox" in WordLM.load(omni / FILE).words
+    assert OmniModel.from_pretrained(omni).wording is not None
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
     assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
     assert len(list((omni / "training").iterdir())) == len(STAGES)
