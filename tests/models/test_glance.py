@@ -1,5 +1,7 @@
 """The glance: folding its norms changes nothing, and it speaks only of photographs it knows."""
 
+import zlib
+
 import pytest
 import torch
 
@@ -98,7 +100,8 @@ def test_shrinking_keeps_the_mean_of_each_square():
 def test_packed_matrices_are_eight_bits_and_come_back():
     matrix, bias = torch.randn(5, 3, 4), torch.randn(5)
     small = packed({"a.weight": matrix, "a.bias": bias, "steps": torch.tensor(3)})
-    assert small["a.weight"].dtype == torch.int8 and small["a.weight"].shape == matrix.shape
+    codes = zlib.decompress(small["a.weight"].numpy().tobytes())
+    assert len(codes) == matrix.numel() and small["a.weight_shape"].tolist() == list(matrix.shape)
     back = unpacked(small)
     assert back.keys() == {"a.weight", "a.bias", "steps"}
     step = matrix.flatten(1).abs().amax(1)[:, None, None] / 127
