@@ -39,7 +39,7 @@ def words_of(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
-def cut(passage: str):
+def _sentences(passage: str):
     """Cut a passage and bring each sentence to plain letters, commas and one closing mark."""
     passage = re.sub(r'["()\[\]_*]', "", passage).replace("\n", " ")
     passage = re.sub(r"\s*[;:]\s*|\s+-+\s+", ", ", passage)
@@ -51,23 +51,26 @@ def cut(passage: str):
             yield sentence[0].upper() + sentence[1:]
 
 
-def _corpus(folder: Path):
+def corpus(folder: Path, every: int = 7):
+    """Sentences of books and prompts, and of every so many turns of the dialogues.
+
+    Dialogues outnumber books ten to one: every seventh turn makes a fair mix.
+    """
     for source in corpora.SENTENCES.values():
         for passage in source(folder):
-            yield from cut(passage)
+            yield from _sentences(passage)
     for name in corpora.DIALOGUES:
         for _, turns in corpora.dialogues(folder, name):
             for turn in turns:
-                # Dialogues outnumber books ten to one: every seventh turn makes a fair mix.
-                if zlib.crc32(turn.encode()) % 7 == 0:
-                    yield from cut(turn)
+                if zlib.crc32(turn.encode()) % every == 0:
+                    yield from _sentences(turn)
 
 
 @lru_cache(maxsize=2)
 def _all_ordinary(folder: str | None) -> tuple[tuple[str, ...], frozenset[str]]:
     """(distinct sentences in a stable order, the words frequent enough to be learnt)."""
     if folder:
-        found = dict.fromkeys(_corpus(Path(folder)))
+        found = dict.fromkeys(corpus(Path(folder)))
     else:
         with gzip.open(SAMPLE_SENTENCES, "rt", encoding="utf-8") as file:
             found = dict.fromkeys(line.strip() for line in file)

@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import NamedTuple
 
 from torch import Tensor
@@ -102,9 +103,10 @@ def _listen(texts: list[Text], slot: list[float], wording: WordLM | None) -> lis
                 known = before.get(letters) or _grown(text, letter, wording)
                 grown = _entry(after, letters, known)
             grown.spoken = either(grown.spoken, ways + slot[label])
-    ranked = sorted(after.values(), key=Text.score, reverse=True)[:WIDTH]
-    least = ranked[0].score() - BEHIND
-    return [text for text in ranked if text.score() >= least]
+    scored = [(text.score(), text) for text in after.values()]
+    scored.sort(key=itemgetter(0), reverse=True)
+    least = scored[0][0] - BEHIND
+    return [text for score, text in scored[:WIDTH] if score >= least]
 
 
 def _entry(after: dict[str, Text], letters: str, known: Text) -> Text:

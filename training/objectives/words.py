@@ -19,7 +19,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from data import sentences, text
+from data import sentences
 from data.conversation import user_sentences
 from data.scenes import SEEDS, MakeScene
 from data.shards import ShardReader
@@ -37,7 +37,7 @@ def lines(real: Path | None, data: dict, recorded: Path) -> Iterator[str]:
     folder = str(real) if real else None
     rng = random.Random("words")
     met: set[str] = set()
-    for sentence in _every_sentence(real) if real else sentences.ordinary("train"):
+    for sentence in sentences.corpus(real, every=1) if real else sentences.ordinary("train"):
         spelt = spoken_letters(sentence)
         if spelt not in met and sentences.split_of(sentence) == "train":
             met.add(spelt)
@@ -55,17 +55,6 @@ def lines(real: Path | None, data: dict, recorded: Path) -> Iterator[str]:
     if recorded.is_dir():
         reader = ShardReader(recorded)
         yield from (spoken_letters(reader[index]["text"]) for index in range(len(reader)))
-
-
-def _every_sentence(folder: Path) -> Iterator[str]:
-    """Books and prompts, and every turn of the dialogues."""
-    for source in text.SENTENCES.values():
-        for passage in source(folder):
-            yield from sentences.cut(passage)
-    for name in text.DIALOGUES:
-        for _, turns in text.dialogues(folder, name):
-            for turn in turns:
-                yield from sentences.cut(turn)
 
 
 def numbered(spoken: Iterable[str], vocabulary: int) -> tuple[list[str], np.ndarray]:
@@ -98,6 +87,11 @@ def windows(stream: np.ndarray, n: int) -> np.ndarray:
 def tail(keys: np.ndarray, n: int) -> np.ndarray:
     """n-grams less their first word."""
     return keys & np.uint64((1 << int(BITS) * (n - 1)) - 1)
+
+
+def less_first(row: np.ndarray, keys: np.ndarray, longer: np.ndarray, n: int) -> np.ndarray:
+    """For each of `longer`, n-grams, what `row` holds of it less its first word, among `keys`."""
+    return row[np.searchsorted(keys, tail(longer, n))]
 
 
 def counted(stream: np.ndarray) -> list[tuple[np.ndarray, np.ndarray, np.ndarray]]:
@@ -138,7 +132,7 @@ def estimated(grams: list[tuple[np.ndarray, np.ndarray, np.ndarray]]) -> list[np
         _, context = np.unique(keys >> BITS, return_inverse=True)  # (N,)
         total = np.maximum(np.bincount(context, ways), 1)  # (contexts,)
         spare = np.bincount(context, taken) / total
-        shorter = rows[-1][np.searchsorted(grams[n - 2][0], tail(keys, n))]  # (N,)
+        shorter = less_first(rows[-1], grams[n - 2][0], keys, n)  # (N,)
         rows.append(np.maximum(ways - taken, 0) / total[context] + spare[context] * shorter)
     return rows
 
@@ -148,7 +142,7 @@ def worth_keeping(grams, rows: list[np.ndarray], limits: dict[int, int], unliste
     kept = [grams[0][0] < unlisted]
     for n in range(ORDER, 1, -1):
         keys, times, _ = grams[n - 1]
-        shorter = rows[n - 2][np.searchsorted(grams[n - 2][0], tail(keys, n))]
+        shorter = less_first(rows[n - 2], grams[n - 2][0], keys, n)
         worth = times * np.abs(np.log(rows[n - 1] / shorter))
         for k in range(n):
             worth[keys >> BITS * np.uint64(k) & WORD == unlisted] = -1.0
@@ -169,7 +163,7 @@ def levels(keys: list[np.ndarray], rows: list[np.ndarray]) -> list[Level]:
         backs = np.zeros(0, np.uint8)
         if n < ORDER:
             parent = np.searchsorted(keys[n - 1], keys[n] >> BITS)  # of each longer one
-            shorter = rows[n - 1][np.searchsorted(keys[n - 1], tail(keys[n], n + 1))]
+            shorter = less_first(rows[n - 1], keys[n - 1], keys[n], n + 1)
             size = len(keys[n - 1])
             spare = 1 - np.bincount(parent, rows[n], size)
             unlisted = np.maximum(1 - np.bincount(parent, shorter, size), 1e-3)
