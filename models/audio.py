@@ -13,7 +13,7 @@ Papers: Whisper arXiv:2212.04356, Conformer arXiv:2005.08100; Connectionist temp
 Graves et al. 2006.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 import torch
 from torch import Tensor, nn
@@ -34,17 +34,17 @@ def audio_tokens(mel_frames: int | Tensor) -> int | Tensor:
 
 @dataclass
 class AudioConfig:
-    """Widths in channels."""
+    """Widths in channels. Ears of other depths take each other's place, so depths do not compare."""
 
     hidden_size: int = 256
-    num_layers: int = 5
+    num_layers: int = field(default=5, compare=False)
     num_heads: int = 4
     num_kv_heads: int = 2
     head_dim: int = 64
     intermediate_size: int = 576
     conv_size: int = 192
     n_mels: int = N_MELS
-    fast_layers: int = 0  # of the layers, how many work at 25 Hz
+    fast_layers: int = field(default=0, compare=False)  # of the layers, how many work at 25 Hz
     kernel: int = 0  # frames that a layer's convolution spans, odd; 0: none
 
     def block(self) -> BlockConfig:
@@ -98,6 +98,11 @@ class AudioBlock(Block):
         super().__init__(config.block())
         self.local = LocalConv(config.hidden_size, config.kernel) if config.kernel else None
 
+    def outputs(self) -> list[nn.Linear]:
+        """All that it adds to x goes through these."""
+        own = [self.self_attn.o_proj, self.mlp.down_proj]
+        return own if self.local is None else [*own, self.local.proj]
+
     def forward(self, x: Tensor, rope: Rope, real: Tensor) -> Tensor:
         """`real` (B, T) is True within a clip."""
         if self.local is not None:
@@ -127,6 +132,35 @@ class AudioEncoder(Pretrained):
         with torch.random.fork_rng(devices=[]):  # parts drawn after the ears are as without the head
             self.spell = nn.Linear(c.hidden_size, SLOTS * LABELS)
             init_weights(self.spell)
+
+    @torch.no_grad()
+    def grow_from(self, ears: "AudioEncoder") -> None:
+        """Become other ears, of the same depth or of less: what is said of a clip is the same.
+
+        A layer more is a copy of the one before it that adds nothing yet (zero-initialised outputs,
+        as in Net2Net, arXiv:1511.05641, and progressive stacking), behind the last ones of each rate.
+
+        Raises:
+            ValueError: `ears` are deeper, or less than half as deep, or of other sizes.
+        """
+        sources = []  # for each layer: which of theirs it copies, and whether it is added
+        first, theirs = 0, ears.config
+        for own, had in (
+            (self.config.fast_layers, theirs.fast_layers),
+            (len(self.layers) - self.config.fast_layers, len(ears.layers) - theirs.fast_layers),
+        ):
+            if not had <= own <= 2 * had:
+                raise ValueError(f"{had} layers cannot become {own}")
+            for k in range(had):
+                sources += [(first + k, False)] + [(first + k, True)] * (k >= 2 * had - own)
+            first += had
+        state = {k: v for k, v in ears.state_dict().items() if not k.startswith("layers.")}
+        self.load_state_dict(self.state_dict() | state)
+        for layer, (source, added) in zip(self.layers, sources, strict=True):
+            layer.load_state_dict(ears.layers[source].state_dict())
+            if added:
+                for output in layer.outputs():
+                    output.weight.zero_()
 
     def letters(self, encoded: Tensor) -> Tensor:
         """Log-probabilities of letters. (B, n, hidden) -> (B, SLOTS * n, labels)"""

@@ -1,11 +1,7 @@
 """The glance: folding its norms changes nothing, and it speaks only of photographs it knows."""
 
-import zlib
-
-import pytest
 import torch
 
-from models.checkpoint import packed, unpacked
 from models.glance import Glance, GlanceConfig, shrink
 
 NAMES = ["cat", "fox", "palm tree"]
@@ -95,15 +91,3 @@ def test_shrinking_keeps_the_mean_of_each_square():
     small = shrink(pixels)
     assert small.shape == (1, 3, 32, 32)
     assert small[0, 0, 1, 0] == 70 and small.sum() == 3 * 70
-
-
-def test_packed_matrices_are_eight_bits_and_come_back():
-    matrix, bias = torch.randn(5, 3, 4), torch.randn(5)
-    small = packed({"a.weight": matrix, "a.bias": bias, "steps": torch.tensor(3)})
-    codes = zlib.decompress(small["a.weight"].numpy().tobytes())
-    assert len(codes) == matrix.numel() and small["a.weight_shape"].tolist() == list(matrix.shape)
-    back = unpacked(small)
-    assert back.keys() == {"a.weight", "a.bias", "steps"}
-    step = matrix.flatten(1).abs().amax(1)[:, None, None] / 127
-    assert ((back["a.weight"] - matrix).abs() <= step / 2 + 1e-6).all()
-    assert back["a.bias"].float().tolist() == pytest.approx(bias.tolist(), rel=0.01)

@@ -1,10 +1,12 @@
 """The audio stage: CTC labels, and the pieces that a batch is scored against."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 import torch
 
-from models.audio import AudioConfig
+from models.audio import AudioConfig, AudioEncoder
 from models.omni import OmniModel
 from training.media import BEND, COLOUR, WARP, colour_mel, noisy_mel, warp_mel
 from training.objectives.audio import (
@@ -103,6 +105,29 @@ def test_ears_go_on_from_a_checkpoint_and_hold_on_to_what_they_said(nano_omni_di
     kept = louder.logs["kept"]
     assert kept > 0 and louder.total == pytest.approx((quiet.total + KEEP_WEIGHT * kept).item(), rel=1e-4)
     assert louder.weight == 3 and not any(name.startswith("before") for name in task.state_dict())
+
+
+@torch.no_grad()
+def test_grown_ears_say_the_same_and_shrinking_is_refused():
+    small = AudioConfig(32, 3, 2, 1, 16, 48, 24, fast_layers=1, kernel=3)
+    ears = AudioEncoder(small).eval()
+    for value in ears.parameters():
+        torch.nn.init.normal_(value, float(value.dim() == 1), 0.2)  # norms about 1
+    mel, lengths = torch.randn(2, 128, 60), torch.tensor([60, 33])
+    deep = AudioEncoder(replace(small, num_layers=5, fast_layers=2)).eval()  # and a slow one more
+    deep.grow_from(ears)
+    torch.testing.assert_close(deep(mel, lengths), ears(mel, lengths))
+    origin = [0, 0, 1, 2, 2]  # whose keys each layer has
+    for layer, k in zip(deep.layers, origin, strict=True):
+        assert torch.equal(layer.self_attn.k_proj.weight, ears.layers[k].self_attn.k_proj.weight)
+    added = [k for k, layer in enumerate(deep.layers) if not layer.mlp.down_proj.weight.any()]
+    assert added == [1, 4]
+    deep.layers[1].local.proj.weight += 0.1  # the control: what is added can be heard
+    assert not torch.allclose(deep(mel, lengths), ears(mel, lengths), atol=1e-3)
+    with pytest.raises(ValueError, match="2 layers cannot become 1"):
+        AudioEncoder(small).grow_from(deep)
+    with pytest.raises(ValueError, match="1 layers cannot become 3"):
+        AudioEncoder(replace(small, num_layers=5, fast_layers=3)).grow_from(ears)
 
 
 def test_a_path_loses_repeats_and_blanks():

@@ -205,12 +205,15 @@ class AudioObjective:
         self.groups = [usable[i : i + self.size] for i in range(0, whole, self.size)]
 
     def init_from(self, folder: Path) -> None:
-        """Go on from a checkpoint's ears, and hold on to what they say."""
+        """Go on from a checkpoint's ears, or from these grown deeper, and hold on to what they say."""
         ears = AudioEncoder.from_pretrained(folder, "audio")
         if ears.config != self.model.audio.config:
             raise UserError(f"--init_from {folder}: its ears have other sizes")
+        try:
+            self.model.audio.grow_from(ears)
+        except ValueError as error:
+            raise UserError(f"--init_from {folder}: {error}") from None
         projector = Projector.from_pretrained(folder, "audio_projector")
-        self.model.audio.load_state_dict(ears.state_dict())
         self.model.projector.load_state_dict(projector.state_dict())
         self.model.projector.requires_grad_(False)
         self.model.before = (ears.requires_grad_(False),)
