@@ -24,7 +24,7 @@ from inference.readings import Reading, readings
 from models.tokenizer import Tokenizer
 
 BONUS = 0.5  # for each letter: answers that have come further are compared with those that lag
-READINGS = 40  # that are chosen among
+READINGS = 80  # that are chosen among
 LETTERS = re.compile(r" ?[a-z']+")  # what a piece may spell, in lower case
 MARKS = re.compile(r'[.,!?;:"]+')  # and what may stand between words
 

@@ -21,6 +21,7 @@ from torch.nn import functional as F
 
 from models.block import Block, BlockConfig, RMSNorm, Rope, init_weights, rope_table
 from models.checkpoint import Pretrained
+from models.errors import UserError
 from models.letters import LABELS, SLOTS
 from models.mel import N_MELS, SILENCE
 
@@ -134,14 +135,14 @@ class AudioEncoder(Pretrained):
             init_weights(self.spell)
 
     @torch.no_grad()
-    def grow_from(self, ears: "AudioEncoder") -> None:
-        """Become other ears, of the same depth or of less: what is said of a clip is the same.
+    def grow_from(self, ears: "AudioEncoder") -> "AudioEncoder":
+        """Become other ears, of the same depth or of less: what is said of a clip is the same. -> self
 
         A layer more is a copy of the one before it that adds nothing yet (zero-initialised outputs,
         as in Net2Net, arXiv:1511.05641, and progressive stacking), behind the last ones of each rate.
 
         Raises:
-            ValueError: `ears` are deeper, or less than half as deep, or of other sizes.
+            UserError: `ears` are deeper, or less than half as deep.
         """
         sources = []  # for each layer: which of theirs it copies, and whether it is added
         first, theirs = 0, ears.config
@@ -150,7 +151,7 @@ class AudioEncoder(Pretrained):
             (len(self.layers) - self.config.fast_layers, len(ears.layers) - theirs.fast_layers),
         ):
             if not had <= own <= 2 * had:
-                raise ValueError(f"{had} layers cannot become {own}")
+                raise UserError(f"ears of {had} layers at a rate cannot grow to {own}: to {had} … {2 * had}")
             for k in range(had):
                 sources += [(first + k, False)] + [(first + k, True)] * (k >= 2 * had - own)
             first += had
@@ -161,6 +162,7 @@ class AudioEncoder(Pretrained):
             if added:
                 for output in layer.outputs():
                     output.weight.zero_()
+        return self
 
     def letters(self, encoded: Tensor) -> Tensor:
         """Log-probabilities of letters. (B, n, hidden) -> (B, SLOTS * n, labels)"""

@@ -118,8 +118,9 @@ def omni_card(
 # omni_sft_{preset}
 
 μOmni: text, pictures, sounds and clips in, text and speech out;
-{sum(weights.values()) / 1e6:.1f} million numbers in safetensors: bfloat16, those of ears with
-their projector, eyes, glance and finder int8 with a scale a row, deflated; and a table of words.
+{sum(weights.values()) / 1e6:.1f} million numbers in safetensors: bfloat16, its exponents deflated;
+those of ears with their projector, eyes, glance and finder int8 with a scale a row, deflated;
+and a table of words.
 
     python infer_chat.py --ckpt_dir checkpoints/omni_sft_{preset} --image photo.png
 

@@ -52,9 +52,12 @@ def soup(shares: dict[Path, float], out: Path) -> None:
 
 @torch.no_grad()
 def mean(kind: type[Pretrained], name: str, shares: dict[Path, float]) -> Pretrained:
-    """The mean of what lies at `name` in each folder."""
+    """The mean of what lies at `name` in each folder; ears grow to the depth of the last ones first."""
     models = {folder: kind.from_pretrained(folder / name) for folder in shares}
     [*_, last] = models.values()
+    for folder, model in models.items():
+        if isinstance(last, AudioEncoder) and model.config == last.config:
+            models[folder] = AudioEncoder(last.config).grow_from(model)
     states = [(model.state_dict(), shares[folder]) for folder, model in models.items()]
     wanted = {key: value.shape for key, value in last.state_dict().items()}
     for folder, model in models.items():

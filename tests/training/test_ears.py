@@ -7,6 +7,7 @@ import pytest
 import torch
 
 from models.audio import AudioConfig, AudioEncoder
+from models.errors import UserError
 from models.omni import OmniModel
 from training.media import BEND, COLOUR, WARP, colour_mel, noisy_mel, warp_mel
 from training.objectives.audio import (
@@ -124,9 +125,9 @@ def test_grown_ears_say_the_same_and_shrinking_is_refused():
     assert added == [1, 4]
     deep.layers[1].local.proj.weight += 0.1  # the control: what is added can be heard
     assert not torch.allclose(deep(mel, lengths), ears(mel, lengths), atol=1e-3)
-    with pytest.raises(ValueError, match="2 layers cannot become 1"):
+    with pytest.raises(UserError, match="2 layers at a rate cannot grow to 1"):
         AudioEncoder(small).grow_from(deep)
-    with pytest.raises(ValueError, match="1 layers cannot become 3"):
+    with pytest.raises(UserError, match="1 layers at a rate cannot grow to 3"):
         AudioEncoder(replace(small, num_layers=5, fast_layers=3)).grow_from(ears)
 
 

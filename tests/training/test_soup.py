@@ -1,6 +1,7 @@
 """The mean of two runs' weights: exact, complete, and refused where it makes no sense."""
 
 import json
+from dataclasses import replace
 
 import pytest
 import torch
@@ -76,3 +77,16 @@ def test_runs_of_two_stages_are_refused(runs, ears, tmp_path):
     with pytest.raises(UserError, match="audio and omni"):
         soup({runs[0]: 0.5, ears[0]: 0.5}, tmp_path / "out")
     assert not (tmp_path / "out").exists()
+
+
+def test_ears_of_less_depth_grow_first(ears, tmp_path):
+    last = AudioEncoder.from_pretrained(ears[1])
+    layers = last.config.num_layers
+    AudioEncoder(replace(last.config, num_layers=layers + 1)).grow_from(last).save_pretrained(ears[1])
+    main(["--out", str(tmp_path / "out"), f"0.5={ears[0]}", f"0.5={ears[1]}"])
+    made, first = (AudioEncoder.from_pretrained(folder) for folder in (tmp_path / "out", ears[0]))
+    assert len(made.layers) == layers + 1 and not made.layers[-1].mlp.down_proj.weight.any()
+    between = (first.spell.weight + last.spell.weight) / 2
+    torch.testing.assert_close(made.spell.weight, between, rtol=0.01, atol=0.01)
+    with pytest.raises(UserError, match="cannot grow"):  # the deeper ones must come last
+        soup({ears[1]: 0.5, ears[0]: 0.5}, tmp_path / "not")

@@ -209,10 +209,7 @@ class AudioObjective:
         ears = AudioEncoder.from_pretrained(folder, "audio")
         if ears.config != self.model.audio.config:
             raise UserError(f"--init_from {folder}: its ears have other sizes")
-        try:
-            self.model.audio.grow_from(ears)
-        except ValueError as error:
-            raise UserError(f"--init_from {folder}: {error}") from None
+        self.model.audio.grow_from(ears)
         projector = Projector.from_pretrained(folder, "audio_projector")
         self.model.projector.load_state_dict(projector.state_dict())
         self.model.projector.requires_grad_(False)
