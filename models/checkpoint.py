@@ -91,15 +91,14 @@ def packed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
 
 
 def squeezed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """bfloat16, the exponents of matrices deflated: weights are of like sizes, so 8 bits take 3.
+    """The exponents of bfloat16 matrices deflated: weights are of like sizes, so 8 bits take 3.
 
     The same numbers to the bit in 7/10 of the room (DFloat11, arXiv:2504.11651).
     """
-    out = {}
+    out = dict(tensors)
     for key, value in tensors.items():
-        out[key] = value.to(torch.bfloat16) if value.is_floating_point() else value
-        if value.is_floating_point() and value.dim() >= 2:
-            bits = out[key].contiguous().view(torch.int16).flatten()  # (n,)
+        if value.dtype == torch.bfloat16 and value.dim() >= 2:
+            bits = value.contiguous().view(torch.int16).flatten()  # (n,)
             out[key] = deflated((bits >> 7 & 0xFF).to(torch.uint8))
             out[key + REST] = (bits >> 8 & 0x80 | bits & 0x7F).to(torch.uint8)  # (n,)
             out[key + SHAPE] = torch.tensor(value.shape)
@@ -172,7 +171,7 @@ class Pretrained(nn.Module):
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
         tensors = self.saved_tensors(dtype)
-        if name != WEIGHTS and dtype == torch.bfloat16:  # only we read parts of an omni checkpoint
+        if name != WEIGHTS:  # only we read parts of an omni checkpoint
             tensors = squeezed(tensors)
         write_tensors(folder, name, tensors)
         if name == WEIGHTS:

@@ -1,9 +1,14 @@
-"""Files that are replaced whole: a reader sees the old one or the complete new one."""
+"""Files that are replaced whole: a reader sees the old one or the complete new one. And tables, read."""
 
+import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+
+from safetensors import SafetensorError
+
+from models.errors import UserError
 
 
 @contextmanager
@@ -19,3 +24,12 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+@contextmanager
+def reading(path: str | Path, what: str, command: str) -> Iterator[None]:
+    """Reading a table within the block; what goes wrong there is a UserError that says how to make one."""
+    try:
+        yield
+    except (OSError, SafetensorError, KeyError, ValueError, lzma.LZMAError) as error:
+        raise UserError(f"{path} is not {what} ({error}): make one with {command}") from error

@@ -12,11 +12,9 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
-from models.errors import UserError
-from models.files import replacing
+from models.files import reading, replacing
 
 ORDER = 5  # tokens of context, at most
 SURE = 0.4  # share of a context's continuations: less likely ones are not worth checking
@@ -74,13 +72,9 @@ class Ngram:
         Raises:
             UserError: no such file, or another one.
         """
-        try:
+        with reading(path, "a table of guesses", "python -m training.ngram"):
             tensors = load_file(path)
             pairs = [(tensors[f"contexts_{n}"], tensors[f"next_{n}"]) for n in range(1, ORDER + 1)]
-        except (OSError, SafetensorError, KeyError) as error:
-            raise UserError(
-                f"{path} is not a table of guesses ({error}): make one with python -m training.ngram"
-            ) from error
         return cls(
             [dict(zip(map(tuple, c.tolist()), t.tolist(), strict=True)) for c, t in pairs]
         )

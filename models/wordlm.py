@@ -21,11 +21,9 @@ from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
-from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
-from models.errors import UserError
-from models.files import replacing
+from models.files import reading, replacing
 
 ORDER = 3  # words, the one that is judged among them
 STEPS = 4.0  # a nat
@@ -129,7 +127,7 @@ class WordLM:
         Raises:
             UserError: no such file, or another one.
         """
-        try:
+        with reading(path, "a table of words", "python train.py words"):
             tensors = load_file(path)
             words = _restored(tensors["words"], np.uint8).tobytes().decode().split("\n")
             levels = []
@@ -141,10 +139,6 @@ class WordLM:
                     counts = _restored(tensors[f"counts_{n}"], np.uint16)
                     starts = np.concatenate([[0], counts.cumsum(dtype=np.int64)])
                 levels.append(Level(last, logs, backs, starts))
-        except (OSError, SafetensorError, KeyError, ValueError, lzma.LZMAError) as error:
-            raise UserError(
-                f"{path} is not a table of words ({error}): make one with python train.py words"
-            ) from error
         return cls(words, levels)
 
 
