@@ -14,13 +14,13 @@ from data.hearing import MEL_STEPS, dequantise_mel
 from models.mel import SILENCE
 from models.vision import image_to_tensor
 
-MEL_BUCKET = 160  # mel frames: batches are padded to multiples, so that few shapes occur
+MEL_BUCKET = 32  # mel frames: batches are padded to multiples, so that few shapes occur
 TIME_MASK = 12  # mel frames, the longest SpecAugment time mask
 BAND_MASK = 16  # mel bins, the widest SpecAugment band mask
 COLOUR = 0.4  # nats: how strong each wave of a coloured spectrum is
 NOISE_TILT = 2.0  # nats of power: brown noise falls so much, white noise rises so much
 NOISE_GRAIN = 2.0  # the gamma's shape, as measured on coloured noise
-SNR = (3.0, 25.0)  # dB
+SNR = (3.0, 20.0)  # dB
 WARP = 0.12  # how far a throat may be shorter or longer than the speaker's own
 PARTS, BEND = 4, 0.1  # of the mel axis, and how far each may be so besides
 
@@ -75,13 +75,13 @@ def colour_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.where(levels > 1, np.clip(np.round(coloured), 1, 255), levels).astype(levels.dtype)
 
 
-def noisy_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Every fourth time, steady noise, added to the powers of the mel. (128, T)
+def noisy_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) -> np.ndarray:
+    """A `share` of the time, steady noise, added to the powers of the mel. (128, T)
 
     Its spectrum rises or falls over the mel axis by as much as NOISE_TILT; each band and frame has a
     level by chance, as the power of real noise in a filter has (a gamma variable).
     """
-    if rng.random() < 0.75:
+    if rng.random() >= share:
         return levels
     power = np.exp(2 * levels.astype(np.float32) / MEL_STEPS)  # (128, T), of an arbitrary unit
     tilt = rng.uniform(-NOISE_TILT, NOISE_TILT) * np.linspace(-1, 1, len(levels))  # (128,) nats
@@ -92,8 +92,12 @@ def noisy_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.clip(np.round(mixed), 0, 255).astype(levels.dtype)
 
 
-def mask_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """SpecAugment (arXiv:1904.08779): silence two stretches of time and two bands. (128, T)"""
+def mask_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) -> np.ndarray:
+    """SpecAugment (arXiv:1904.08779), a `share` of the time: silence two stretches of time and two
+    bands. (128, T)
+    """
+    if rng.random() >= share:
+        return levels
     levels = levels.copy()
     bins, frames = levels.shape
     for _ in range(2):

@@ -9,7 +9,7 @@ import torch
 from models.audio import AudioConfig, AudioEncoder
 from models.errors import UserError
 from models.omni import OmniModel
-from training.media import BEND, COLOUR, WARP, colour_mel, noisy_mel, warp_mel
+from training.media import BEND, COLOUR, WARP, colour_mel, mask_mel, noisy_mel, warp_mel
 from training.objectives.audio import (
     KEEP_WEIGHT,
     AudioObjective,
@@ -72,11 +72,18 @@ def test_noise_fills_pauses_and_leaves_what_is_louder():
     levels = np.full((128, 400), 20, np.uint8)
     levels[40:60, ::2] = 150
     rng = np.random.default_rng(0)
-    noisy = [mel for mel in (noisy_mel(levels, rng) for _ in range(80)) if (mel != levels).any()]
-    assert 10 < len(noisy) < 32
+    noisy = [noisy_mel(levels, rng) for _ in range(20)]
     for mel in noisy:
         assert mel.dtype == levels.dtype and mel[:, 1::2].mean() > 40
         assert mel[40:60, ::2].mean() > mel[40:60, 1::2].mean() and mel[40:60, ::2].min() >= 149
+
+
+@pytest.mark.parametrize("disturb", [noisy_mel, mask_mel])
+def test_a_share_of_the_clips_is_disturbed(disturb):
+    levels = np.full((128, 40), 90, np.uint8)
+    for share, least, most in ((0.0, 0, 0), (0.3, 30, 60), (1.0, 145, 150)):
+        rng = np.random.default_rng(0)
+        assert least <= sum((disturb(levels, rng, share) != levels).any() for _ in range(150)) <= most
 
 
 @torch.no_grad()
@@ -91,7 +98,7 @@ def test_ears_go_on_from_a_checkpoint_and_hold_on_to_what_they_said(nano_omni_di
     assert torch.equal(task.projector.up.weight, begun.audio_projector.up.weight)
     assert not any(p.requires_grad for p in task.projector.parameters())
     mel, lengths = torch.randn(2, 128, 80), torch.tensor([80, 48])
-    batch = {"mel": mel, "plain": mel, "lengths": lengths, "held": torch.ones(2)}
+    batch = {"mel": mel, "plain": mel, "lengths": lengths, "held": torch.ones(2), "group": 0}
     encoded = task.audio(mel, lengths)
     assert task.kept(encoded, batch) == 0
     beyond = encoded.clone()
@@ -101,10 +108,11 @@ def test_ears_go_on_from_a_checkpoint_and_hold_on_to_what_they_said(nano_omni_di
     new_voice = batch | {"held": torch.tensor([0.0, 1.0])}
     assert task.kept(1.5 * encoded, new_voice) == pytest.approx(0.25 * 6, rel=1e-4)
     batch |= {"letters": [torch.tensor([3, 4]), torch.tensor([5])]}
-    louder = task(batch | {"plain": mel + 1})
+    louder = task(batch | {"plain": mel + 1, "group": 1})
     quiet = task(batch)
     kept = louder.logs["kept"]
     assert kept > 0 and louder.total == pytest.approx((quiet.total + KEEP_WEIGHT * kept).item(), rel=1e-4)
+    assert set(task.said) == {0, 1}  # what was said of a batch is asked once
     assert louder.weight == 3 and not any(name.startswith("before") for name in task.state_dict())
 
 
