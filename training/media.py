@@ -78,6 +78,11 @@ def colour_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.where(levels > 1, np.clip(np.round(coloured), 1, 255), levels).astype(levels.dtype)
 
 
+def powers(levels: np.ndarray) -> np.ndarray:
+    """Quantised mels -> float32 powers of the same shape, of an arbitrary unit."""
+    return np.exp(2 * levels.astype(np.float32) / MEL_STEPS)
+
+
 @lru_cache(maxsize=1)
 def noises() -> np.ndarray:
     """Powers of NOISES steady noises, white to brown, of mean 1. (NOISES, 128, 800)
@@ -87,8 +92,7 @@ def noises() -> np.ndarray:
     """
     rng = np.random.default_rng(0)
     waves = (coloured_noise(NOISE_SAMPLES, slope, rng) for slope in np.linspace(0, 2, NOISES))
-    powers = [np.exp(2 * mel_of(0.1 * wave) / np.float32(MEL_STEPS)) for wave in waves]
-    return np.stack([power / power.mean() for power in powers])
+    return np.stack([power / power.mean() for power in (powers(mel_of(0.1 * wave)) for wave in waves)])
 
 
 def noisy_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) -> np.ndarray:
@@ -98,7 +102,7 @@ def noisy_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) 
     """
     if rng.random() >= share:
         return levels
-    power = np.exp(2 * levels.astype(np.float32) / MEL_STEPS)  # (128, T), of an arbitrary unit
+    power = powers(levels)  # (128, T)
     noise = noises()[rng.integers(NOISES)]
     places = (rng.integers(noise.shape[1]) + np.arange(levels.shape[1])) % noise.shape[1]
     noise = noise[:, places] * (power.mean() * 10 ** (-rng.uniform(*SNR) / 10))  # (128, T)

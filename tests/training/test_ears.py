@@ -7,11 +7,22 @@ import pytest
 import torch
 
 from data.augment import coloured_noise
-from data.hearing import mel_of
+from data.hearing import MEL_STEPS, mel_of
 from models.audio import AudioConfig, AudioEncoder
 from models.errors import UserError
+from models.mel import log_mel
 from models.omni import OmniModel
-from training.media import BEND, COLOUR, WARP, colour_mel, mask_mel, noisy_mel, warp_mel
+from training.media import (
+    BEND,
+    COLOUR,
+    WARP,
+    colour_mel,
+    mask_mel,
+    noises,
+    noisy_mel,
+    powers,
+    warp_mel,
+)
 from training.objectives.audio import (
     KEEP_WEIGHT,
     AudioObjective,
@@ -91,6 +102,20 @@ def test_noise_is_as_in_the_wave_and_comes_in_blobs():
         alike = [np.corrcoef(mel[60, :-distance], mel[60, distance:])[0, 1] for mel in (real, *mels)]
         assert least < np.mean(alike[1:]) < most and alike[0] == pytest.approx(np.mean(alike[1:]), abs=0.15)
     assert len({mel.tobytes() for mel in mels}) == 20  # each time another one
+
+
+def test_powers_of_bytes_do_not_wrap_around():
+    quiet, loud = powers(np.array([100, 200], np.uint8))
+    assert loud / quiet == pytest.approx(np.exp(2 * 100 / MEL_STEPS), rel=1e-4)
+
+
+def test_steady_noises_have_the_spectra_of_their_waves():
+    rng = np.random.default_rng(7)
+    for noise, slope in ((noises()[0], 0.0), (noises()[-1], 2.0)):  # white, brown
+        mel = log_mel(torch.from_numpy(0.1 * coloured_noise(128_000, slope, rng)))
+        real = (2 * mel).exp().mean(1)  # (128,)
+        decibels = 10 * np.log10(noise.mean(1) / (real / real.mean()).numpy())  # (128,)
+        assert np.abs(decibels).max() < 3
 
 
 @pytest.mark.parametrize("disturb", [noisy_mel, mask_mel])

@@ -253,8 +253,9 @@ class AudioObjective:
             records.append(record | {"mel": mask_mel(mel, rng, self.masked)})
         batch = self.collate(records)
         if self.model.before:
-            batch["plain"], _ = padded_mels(plain)  # (B, 128, T), undisturbed
             batch["group"] = number
+            if number not in self.model.said:
+                batch["plain"], _ = padded_mels(plain)  # (B, 128, T), undisturbed
             batch["held"] = torch.tensor(held)  # (B,) 1: what was said of it is held on to
         return batch
 
