@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from data.augment import change_speed
-from data.tts import espeak, festival, flite, kokoro
+from data.tts import espeak, festival, flite, hibari, kokoro
 from data.voices import Voice
 
 
@@ -24,6 +24,8 @@ def speak(text: str, voice: Voice, rng: random.Random, vary: bool = True) -> np.
         wave = espeak.synthesise(text, voice.name, rate, pitch, spread)
     elif voice.engine == "kokoro":
         wave = kokoro.synthesise(text, voice.name, rng.uniform(0.85, 1.3) if vary else 1.0)
+    elif voice.engine == "hibari":
+        wave = hibari.synthesise(text, voice.name, rng.uniform(0.8, 1.3) if vary else 1.0)
     else:
         stretch = rng.uniform(0.85, 1.2) if vary else 1.0
         f0 = voice.f0 * rng.uniform(0.75, 1.6) if vary and voice.f0 else None

@@ -71,6 +71,7 @@ _KOKORO_VOICES = tuple(
     for kind, names in _KOKORO.items()
     for name in names.split()
 )
+_HEART = Voice("hibari", "heart", 1)
 _M7 = Voice("espeak", "en+m7", 10)
 _F4 = Voice("espeak", "en-us+f4", 10)
 
@@ -79,6 +80,7 @@ HEARING = {
     "further": (*_FLITE, *_ESPEAK, _KAL),  # more lessons, half of them by one more engine
     "neural": _KOKORO_VOICES,
     "throats": _MORE_ESPEAK,
+    "heart": (_HEART,),
     "dev": (_SLT_HTS, _M7),
     "test": (_SLT_HTS, _KED, _M7, _F4),
 }

@@ -23,7 +23,7 @@ from models.wordlm import EDGE, Context, WordLM
 
 WIDTH = 300  # texts that are followed
 BEHIND = 16.0  # nats: texts so much less likely than the best are given up
-UNHEARD = -8.0  # nats: letters less likely in a slot are not tried there
+UNHEARD = -6.0  # nats: letters less likely in a slot are not tried there
 WORDS = 1.2  # weight of the words' logarithm beside the letters'
 BONUS = 1.5  # nats for each letter, or texts of fewer and longer words would win
 NEVER = -1e9  # a logarithm; finite, so that differences of two are

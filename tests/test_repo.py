@@ -19,7 +19,7 @@ OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
 # asked for by name where they are missing
-OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "onnxruntime"}
+OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime"}
 
 
 def sources(*folders: str) -> list[Path]:

@@ -18,6 +18,7 @@ from models.vision import image_to_tensor
 
 MEL_BUCKET = 32  # mel frames: batches are padded to multiples, so that few shapes occur
 TIME_MASK = 12  # mel frames, the longest SpecAugment time mask
+MASK_EVERY = 80  # mel frames; at least two masks a clip
 BAND_MASK = 16  # mel bins, the widest SpecAugment band mask
 COLOUR = 0.4  # nats: how strong each wave of a coloured spectrum is
 NOISES = 64
@@ -26,6 +27,7 @@ BEAT = 0.7  # of what phases do to a single frequency; ears then suffer as from 
 SNR = (2.0, 20.0)  # dB, of mean powers in the mel: of pink noise 2 less than in the wave
 WARP = 0.12  # how far a throat may be shorter or longer than the speaker's own
 PARTS, BEND = 4, 0.1  # of the mel axis, and how far each may be so besides
+SOUND, SWAY = 15, 0.08  # mel frames that a sound takes, and how far each part may be so for one sound
 
 
 def picture(encoded: bytes) -> Tensor:
@@ -44,23 +46,27 @@ def padded_mels(levels: list[np.ndarray]) -> tuple[Tensor, Tensor]:
 
 
 def warp_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Three times in four, another throat: the mel axis stretched, by up to WARP as a whole and by up
-    to BEND in each of PARTS of it. (128, T)
+    """Three times in four, another throat: the mel axis stretched, by up to WARP as a whole, by up to
+    BEND in each of PARTS of it, and by up to SWAY as sounds follow each other. (128, T)
 
     Vocal tract length perturbation (Jaitly and Hinton 2013), on mel bins rather than Hz: a voice
-    whose formants lie elsewhere, each of them by as much as it likes, in every epoch another one.
+    whose formants lie elsewhere, each of them by as much as it likes and not the same for every sound,
+    in every epoch another one.
     """
     if rng.random() < 0.25:
         return levels
-    bins = len(levels)
+    bins, frames = levels.shape
     slopes = rng.uniform(1 - BEND, 1 + BEND, PARTS) * rng.uniform(1 - WARP, 1 + WARP)
-    at = np.cumsum(np.repeat(slopes, bins // PARTS)) - slopes[0]  # (128,) where each bin is read
-    at = np.minimum(at, bins - 1)
+    sounds = rng.uniform(1 - SWAY, 1 + SWAY, (PARTS, frames // SOUND + 3))
+    when = np.arange(frames) / SOUND + rng.random()  # (T,) which sound it is
+    sways = np.stack([np.interp(when, np.arange(len(row)), row) for row in sounds])  # (PARTS, T)
+    slopes = np.repeat(slopes[:, None] * sways, bins // PARTS, axis=0)  # (128, T)
+    at = np.minimum(slopes.cumsum(0) - slopes[0], bins - 1)  # (128, T) where each bin is read
     low = at.astype(int)
     high = np.minimum(low + 1, bins - 1)
-    share = (at - low)[:, None].astype(np.float32)  # (128, 1)
-    warped = levels[low] * (1 - share) + levels[high] * share  # (128, T)
-    return np.round(warped).astype(levels.dtype)
+    share = (at - low).astype(np.float32)  # (128, T)
+    below, above = (np.take_along_axis(levels, place, 0) for place in (low, high))
+    return np.round(below * (1 - share) + above * share).astype(levels.dtype)
 
 
 def colour_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
@@ -112,17 +118,19 @@ def noisy_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) 
 
 
 def mask_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) -> np.ndarray:
-    """SpecAugment (arXiv:1904.08779), a `share` of the time: silence two stretches of time and two
-    bands. (128, T)
+    """SpecAugment (arXiv:1904.08779), a `share` of the time: silence two bands, and a stretch of time
+    for each MASK_EVERY frames. (128, T)
     """
     if rng.random() >= share:
         return levels
     levels = levels.copy()
     bins, frames = levels.shape
-    for _ in range(2):
-        width, band = int(rng.integers(0, TIME_MASK + 1)), int(rng.integers(0, BAND_MASK + 1))
+    for _ in range(max(2, frames // MASK_EVERY)):
+        width = int(rng.integers(0, TIME_MASK + 1))
         start = int(rng.integers(0, max(1, frames - width)))
-        low = int(rng.integers(0, bins - band))
         levels[:, start : start + width] = 0
+    for _ in range(2):
+        band = int(rng.integers(0, BAND_MASK + 1))
+        low = int(rng.integers(0, bins - band))
         levels[low : low + band] = 0
     return levels

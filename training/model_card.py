@@ -27,8 +27,8 @@ GENERATED = {
     "thinker": "conversations of a small world with exact answers, and captions of scenes",
     "omni": (
         "conversations, pictures and clips drawn from scene graphs (shapes, Noto emoji, signs), "
-        "and speech by flite, festival, espeak-ng and (for hearing) Kokoro-82M, all made by this "
-        "repository from seeds"
+        "and speech by flite, festival, espeak-ng and (for hearing) Kokoro-82M and Hibari, all made by "
+        "this repository from seeds"
     ),
 }
 

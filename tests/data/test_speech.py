@@ -2,6 +2,7 @@
 
 import io
 import json
+import sys
 import tarfile
 
 import numpy as np
@@ -17,7 +18,7 @@ from data.recorded import build_real_hearing
 from data.samples import LEXICON, samples
 from data.shards import ShardReader
 from data.speaking import SpeakingMaker, build_speaking
-from data.tts import festival, flite, kokoro
+from data.tts import festival, flite, hibari, kokoro
 from data.voices import HEARING, SPEAKING
 from models import phones as model_phones
 from models.errors import UserError
@@ -151,6 +152,24 @@ def test_kokoro_missing_says_how_to_get_it(tmp_path, monkeypatch):
         kokoro.synthesise("Hello.", "af_sky")
     assert not kokoro.available()
     kokoro._kokoro.cache_clear()
+
+
+@pytest.mark.skipif(not hibari.available(), reason="hibari is not here")
+def test_hibari_speaks_at_16_khz_and_as_fast_as_asked():
+    usual, fast = (hibari.synthesise("Hello there, how are you?", "heart", speed) for speed in (1.0, 1.5))
+    assert usual.dtype == np.int16 and 0.8 * RATE < len(usual) < 3 * RATE and np.abs(usual).max() > 3000
+    assert 0.6 < len(fast) / len(usual) < 0.8
+    assert {voice.name for voice in HEARING["heart"]} == set(hibari.VOICES)
+    with pytest.raises(UserError, match="nobody"):
+        hibari.synthesise("Hello.", "nobody")
+
+
+def test_hibari_missing_says_how_to_get_it(monkeypatch):
+    monkeypatch.setitem(sys.modules, "hibari", None)
+    hibari._engine.cache_clear()
+    with pytest.raises(UserError, match="pip install hibari-tts"):
+        hibari.synthesise("Hello.", "heart")
+    hibari._engine.cache_clear()
 
 
 @needs_ked

@@ -1,13 +1,14 @@
 """The audio stage: CTC labels, and the pieces that a batch is scored against."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
 import torch
 
 from data.augment import coloured_noise
-from data.hearing import MEL_STEPS, mel_of
+from data.hearing import MEL_OFFSET, MEL_STEPS, mel_of
 from models.audio import AudioConfig, AudioEncoder
 from models.errors import UserError
 from models.mel import log_mel
@@ -15,6 +16,8 @@ from models.omni import OmniModel
 from training.media import (
     BEND,
     COLOUR,
+    MASK_EVERY,
+    SWAY,
     WARP,
     colour_mel,
     mask_mel,
@@ -23,12 +26,14 @@ from training.media import (
     powers,
     warp_mel,
 )
+from training.objective import epoch_order
 from training.objectives.audio import (
     KEEP_WEIGHT,
     AudioObjective,
     AudioTask,
     ctc_labels,
     ctc_slots_needed,
+    disagreement,
     piece_places,
     spoken_letters,
 )
@@ -53,7 +58,7 @@ def test_a_warp_moves_formants_and_keeps_time():
         assert not warped[:, [0, 1, 3, 4]].any()
         peaks.add(int(warped[:, 2].argmax()))
     assert 60 in peaks and len(peaks) > 5
-    least, most = (1 - WARP) * (1 - BEND), (1 + WARP) * (1 + BEND)
+    least, most = ((1 - WARP) * (1 - BEND) * (1 - SWAY), (1 + WARP) * (1 + BEND) * (1 + SWAY))
     assert 60 / most - 1 <= min(peaks) < 58 and 62 < max(peaks) <= 60 / least + 1
 
 
@@ -66,6 +71,60 @@ def test_a_warp_bends_the_mel_axis_as_well():
         low, high = warped[:60].argmax(), 60 + warped[60:].argmax()
         apart.add(round(high / low, 1))
     assert min(apart) < 2.9 and max(apart) > 3.1  # formants do not all move by one factor
+
+
+def test_a_warp_is_another_one_for_the_next_sound_but_not_for_the_next_frame():
+    levels = np.zeros((128, 200), np.uint8)
+    levels[80] = 200
+    moved = []
+    for seed in range(40):
+        places = warp_mel(levels, np.random.default_rng(seed)).argmax(0).astype(int)  # (T,)
+        assert np.abs(np.diff(places)).max() <= 2
+        moved.append(np.ptp(places))
+    assert max(moved) > 4 and min(moved) == 0  # one in four is left as it was
+
+
+def test_longer_clips_have_more_gaps():
+    frames = 20 * MASK_EVERY
+    clips = [mask_mel(np.full((128, frames), 90, np.uint8), np.random.default_rng(k)) for k in range(20)]
+    gaps = [np.diff(clip.any(0).astype(int), prepend=1) == -1 for clip in clips]
+    assert 14 < np.mean([gap.sum() for gap in gaps]) <= 20
+
+
+def test_two_views_differ_by_what_each_says_of_the_other():
+    torch.manual_seed(0)
+    says = torch.randn(2, 6, 28).log_softmax(-1)
+    lengths = torch.tensor([6, 4, 6, 4])
+    assert disagreement(torch.cat([says, says]), lengths) == 0
+    other = says.clone()
+    other[1, 4:] = torch.randn(2, 28).log_softmax(-1)  # past the end of the second clip
+    assert disagreement(torch.cat([says, other]), lengths) == 0
+    other[0, 2] = torch.randn(28).log_softmax(-1)
+    there, back = says[0, 2], other[0, 2]
+    between = (there.exp() * (there - back)).sum() + (back.exp() * (back - there)).sum()
+    views = torch.cat([says, other]).requires_grad_()
+    loss = disagreement(views, lengths)
+    torch.testing.assert_close(loss, between)
+    loss.backward()
+    torch.testing.assert_close(views.grad[0, 2], -back.exp())  # it moves towards what the other said
+
+
+def test_a_batch_holds_each_clip_in_two_views():
+    objective = object.__new__(AudioObjective)
+    mels = [np.full((128, 160), level, np.uint8) for level in (60, 120, 90, 150)]
+    reader = [{"mel": mel, "text": "Hello."} for mel in mels]
+    objective.size, objective.seed, objective.noisy, objective.masked = 2, 3, 0.0, 1.0
+    objective.groups, objective.unheld = [[(reader, 0), (reader, 1)], [(reader, 2), (reader, 3)]], []
+    objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: "hello")
+    objective.model = SimpleNamespace(before=(), said={})
+    batch = objective.batch(0, 0, 1)
+    assert batch["mel"].shape == (4, 128, 160) and len(batch["letters"]) == 4
+    assert not torch.equal(batch["mel"][0], batch["mel"][2])  # disturbed in another way
+    levels = (batch["mel"].flatten(1).median(1).values + MEL_OFFSET) * MEL_STEPS  # (4,)
+    wanted = [(60, 120), (90, 150)][epoch_order(3, 0, 2)[0]] * 2
+    torch.testing.assert_close(levels, torch.tensor(wanted, dtype=torch.float), atol=20, rtol=0)
+    again = objective.batch(0, 0, 1)
+    assert torch.equal(batch["mel"], again["mel"])
 
 
 def test_a_coloured_spectrum_is_the_same_at_all_times_and_leaves_silence():
@@ -147,6 +206,9 @@ def test_ears_go_on_from_a_checkpoint_and_hold_on_to_what_they_said(nano_omni_di
     assert task.kept(1.5 * encoded, batch) == pytest.approx(0.25 * (10 + 6), rel=1e-4)
     new_voice = batch | {"held": torch.tensor([0.0, 1.0])}
     assert task.kept(1.5 * encoded, new_voice) == pytest.approx(0.25 * 6, rel=1e-4)
+    both = {"mel": mel[[0, 0]], "lengths": lengths[[0, 0]], "group": 7, "plain": mel[:1]}  # two views
+    assert task.kept(task.audio(both["mel"], both["lengths"]), batch | both) == pytest.approx(0, abs=1e-4)
+    assert task.said.pop(7).shape[0] == 1
     batch |= {"letters": [torch.tensor([3, 4]), torch.tensor([5])]}
     louder = task(batch | {"plain": mel + 1, "group": 1})
     quiet = task(batch)

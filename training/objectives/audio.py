@@ -15,8 +15,12 @@ them. Pieces are then left to the joint stage, and what the ears say of a clip i
 said of it before, undisturbed: new voices are to sound like the old ones, not like something new.
 Of voices they are new to (data `more`) nothing is held: what was said of those may have been wrong.
 
-Papers: Connectionist temporal classification, Graves et al. 2006; holding on to what was learnt is
-learning without forgetting, arXiv:1606.09282.
+Each clip is heard twice in a batch, disturbed in two ways, and each time the ears learn to say what they
+said the other time as well. Letters come out less sure of themselves where they should be, which
+is what a table of words can put right (inference/readings.py).
+
+Papers: Connectionist temporal classification, Graves et al. 2006; CR-CTC, arXiv:2410.05101; holding on
+to what was learnt is learning without forgetting, arXiv:1606.09282.
 """
 
 from collections.abc import Sequence
@@ -53,9 +57,11 @@ HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be he
 PIECE_WEIGHT = 0.3  # of the pieces' loss, beside 1 of the letters': its gradient is the larger
 BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
 KEEP_WEIGHT = 0.5  # of a token's squared distance from what it was, in shares of its length squared
+VIEWS = 2  # ways in which a clip is disturbed in one batch
+AGREE_WEIGHT = 0.2  # of what one view's letters are from the other's, beside 1 of the letters' loss
 DEV_CLIPS = 96
 FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
-MORE_SEEDS = {"neural": 6, "throats": 7}  # lists of data/voices.py that hearing may go on with
+MORE_SEEDS = {"neural": 6, "throats": 7, "heart": 9}  # lists of data/voices.py to go on with
 
 
 def ctc_slots_needed(labels: Sequence) -> int:
@@ -145,8 +151,10 @@ class AudioTask(nn.Module):
         if batch["group"] not in self.said:  # the same clips come together again in every epoch
             before = self.before[0].to(encoded.device)  # no part of the module, so it is not moved with it
             with torch.no_grad():
-                self.said[batch["group"]] = before(batch["plain"], batch["lengths"]).float()
-        was = self.said[batch["group"]]  # (B, n, D)
+                plain, lengths = batch["plain"], batch["lengths"][: len(batch["plain"])]
+                self.said[batch["group"]] = before(plain, lengths).float()
+        was = self.said[batch["group"]]  # (clips, n, D)
+        was = was.repeat(len(encoded) // len(was), 1, 1)  # (B, n, D): the same of each view
         far = (encoded.float() - was).square().sum(2) / was.square().sum(2)  # (B, n)
         far = far * batch["held"][:, None]  # (B, n)
         return far[within(audio_tokens(batch["lengths"]), far.shape[1])].sum()
@@ -157,14 +165,15 @@ class AudioTask(nn.Module):
         spelt = self.audio.letters(encoded)  # (B, SLOTS * n, labels)
         letters = ctc_loss(spelt, tokens * SLOTS, batch["letters"])
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
+        apart = disagreement(spelt, tokens * SLOTS)
+        total = letters + AGREE_WEIGHT * apart
+        logs = {"letters": letters.detach(), "apart": apart.detach()}
         if self.before:
             kept = self.kept(encoded, batch)
-            logs = {"letters": letters.detach(), "kept": kept.detach()}
-            return Loss(letters + KEEP_WEIGHT * kept, weight, logs)
+            return Loss(total + KEEP_WEIGHT * kept, weight, logs | {"kept": kept.detach()})
         pieces = self.piece_loss(encoded, spelt, batch)
-        logs = {"letters": letters.detach(), "pieces": pieces.detach()}
         heard = (HEARD_AT - letters.detach() / weight).clamp(0.0, 1.0)
-        return Loss(letters + PIECE_WEIGHT * heard * pieces, weight, logs)
+        return Loss(total + PIECE_WEIGHT * heard * pieces, weight, logs | {"pieces": pieces.detach()})
 
 
 def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor:
@@ -178,6 +187,18 @@ def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor
     )
 
 
+def disagreement(log_probs: Tensor, lengths: Tensor) -> Tensor:
+    """How far each view's letters are from the other's, summed over slots. (B, S, labels), (B,) -> ()
+
+    The first half of the rows are clips, the second the same clips disturbed otherwise. Kullback-Leibler
+    divergences from what the other says, which is taken as it is.
+    """
+    first, second = log_probs.detach().chunk(VIEWS)
+    other = torch.cat([second, first])  # (B, S, labels)
+    apart = F.kl_div(log_probs, other, reduction="none", log_target=True).sum(2)  # (B, S)
+    return apart[within(lengths, apart.shape[1])].sum()
+
+
 class AudioObjective:
     """Batches of clips of like length, dev letter and word error rates, and saving."""
 
@@ -186,7 +207,7 @@ class AudioObjective:
         self.tokenizer = Tokenizer(paths.need("thinker") / "tokenizer.model")
         words = thinker.model.embed_tokens.weight.detach().float()  # (V, hidden)
         self.model = AudioTask(AudioConfig(**config["model"]), words)
-        self.size, self.seed = config["train"]["batch_size"], config["seed"]
+        self.size, self.seed = max(1, config["train"]["batch_size"] // VIEWS), config["seed"]  # clips
         spoken = ShardReader(paths.data / "hearing_train")
         self.dev = ShardReader(paths.data / "hearing_dev")
         parts = [(spoken, i) for i in range(min(len(spoken), config["data"]["clips"]))]
@@ -242,21 +263,21 @@ class AudioObjective:
         epoch, place = divmod(step, len(self.groups))
         number = int(epoch_order(self.seed, epoch, len(self.groups))[place])
         group = self.groups[number]
-        records, plain, held = [], [], []
-        for i in slice_bounds(self.size, rank, world):
-            reader, place = group[i]
-            record = reader[place]
-            rng = np.random.default_rng([self.seed, step, i])
-            mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng, self.noisy)
-            plain.append(record["mel"])
-            held.append(float(reader not in self.unheld))
-            records.append(record | {"mel": mask_mel(mel, rng, self.masked)})
-        batch = self.collate(records)
+        clips = [(i, *group[i]) for i in slice_bounds(self.size, rank, world)]
+        views = []
+        for view in range(VIEWS):
+            for i, reader, place in clips:
+                record = reader[place]
+                rng = np.random.default_rng([self.seed, step, i, view])
+                mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng, self.noisy)
+                views.append(record | {"mel": mask_mel(mel, rng, self.masked)})
+        batch = self.collate(views)
         if self.model.before:
             batch["group"] = number
-            if number not in self.model.said:
-                batch["plain"], _ = padded_mels(plain)  # (B, 128, T), undisturbed
-            batch["held"] = torch.tensor(held)  # (B,) 1: what was said of it is held on to
+            if number not in self.model.said:  # undisturbed: (clips, 128, T)
+                batch["plain"], _ = padded_mels([reader[place]["mel"] for _, reader, place in clips])
+            held = [float(reader not in self.unheld) for _, reader, _ in clips]
+            batch["held"] = torch.tensor(held * VIEWS)  # (B,) 1: what was said of it is held on to
         return batch
 
     def validate(self) -> dict[str, float]:
