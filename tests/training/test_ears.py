@@ -58,7 +58,7 @@ def test_a_warp_moves_formants_and_keeps_time():
         assert not warped[:, [0, 1, 3, 4]].any()
         peaks.add(int(warped[:, 2].argmax()))
     assert 60 in peaks and len(peaks) > 5
-    least, most = ((1 - WARP) * (1 - BEND) * (1 - SWAY), (1 + WARP) * (1 + BEND) * (1 + SWAY))
+    least, most = (1 - WARP) * (1 - BEND) * (1 - SWAY), (1 + WARP) * (1 + BEND) * (1 + SWAY)
     assert 60 / most - 1 <= min(peaks) < 58 and 62 < max(peaks) <= 60 / least + 1
 
 
@@ -125,6 +125,10 @@ def test_a_batch_holds_each_clip_in_two_views():
     torch.testing.assert_close(levels, torch.tensor(wanted, dtype=torch.float), atol=20, rtol=0)
     again = objective.batch(0, 0, 1)
     assert torch.equal(batch["mel"], again["mel"])
+    objective.model.before = (None,)  # what old ears said of one slice of a batch is not another's
+    first, second = (objective.batch(0, rank, 2) for rank in (0, 1))
+    assert first["group"] != second["group"] and not torch.equal(first["plain"], second["plain"])
+    assert objective.batch(0, 1, 2)["group"] == second["group"]
 
 
 def test_a_coloured_spectrum_is_the_same_at_all_times_and_leaves_silence():

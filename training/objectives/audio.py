@@ -109,7 +109,7 @@ class AudioTask(nn.Module):
         self.register_buffer("words", words, persistent=False)
         self.scale = likeness_scale(words)
         self.before: tuple[AudioEncoder, ...] = ()  # the ears as they were, no part of the module
-        self.said: dict[int, Tensor] = {}  # what they say of each batch: 50 KB a clip of four seconds
+        self.said: dict[tuple[int, int], Tensor] = {}  # of each batch: 50 KB a clip of four seconds
 
     def pieces(self, encoded: Tensor, rivals: Tensor | None = None) -> Tensor:
         """Log-probabilities of the Thinker's pieces, or of some. (B, n, D) -> (B, n, V or rivals)"""
@@ -263,20 +263,20 @@ class AudioObjective:
         epoch, place = divmod(step, len(self.groups))
         number = int(epoch_order(self.seed, epoch, len(self.groups))[place])
         group = self.groups[number]
-        clips = [(i, *group[i]) for i in slice_bounds(self.size, rank, world)]
+        slots = slice_bounds(self.size, rank, world)
+        records = [reader[place] for reader, place in (group[i] for i in slots)]
         views = []
         for view in range(VIEWS):
-            for i, reader, place in clips:
-                record = reader[place]
+            for i, record in zip(slots, records, strict=True):
                 rng = np.random.default_rng([self.seed, step, i, view])
                 mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng, self.noisy)
                 views.append(record | {"mel": mask_mel(mel, rng, self.masked)})
         batch = self.collate(views)
         if self.model.before:
-            batch["group"] = number
-            if number not in self.model.said:  # undisturbed: (clips, 128, T)
-                batch["plain"], _ = padded_mels([reader[place]["mel"] for _, reader, place in clips])
-            held = [float(reader not in self.unheld) for _, reader, _ in clips]
+            batch["group"] = (number, rank)  # the same clips whenever it comes again
+            if batch["group"] not in self.model.said:  # undisturbed: (clips, 128, T)
+                batch["plain"], _ = padded_mels([record["mel"] for record in records])
+            held = [float(group[i][0] not in self.unheld) for i in slots]
             batch["held"] = torch.tensor(held * VIEWS)  # (B,) 1: what was said of it is held on to
         return batch
 
