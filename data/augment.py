@@ -1,6 +1,6 @@
 """What happens to sound between a mouth and a microphone: noise, room, band limit, speed, gain.
 
-Pure functions of a float32 wave in [-1, 1] at 16 kHz and a numpy Generator. Nothing here clips: a
+Pure functions of a float32 wave in [-1, 1] at 16 kHz and a numpy Generator. Nothing but `as_int16` clips: a
 result is scaled down when it would leave [-1, 1].
 """
 
@@ -18,6 +18,11 @@ def resample(wave: np.ndarray, ratio: float) -> np.ndarray:
     spectrum = np.fft.rfft(wave, padded)  # (padded / 2 + 1,)
     out = np.fft.irfft(spectrum[: size // 2 + 1], size) * (size / padded)
     return out[: round(n * ratio)].astype(np.float32)
+
+
+def as_int16(samples: np.ndarray) -> np.ndarray:
+    """Samples in steps of int16, rounded, and clipped where they go beyond it. (n,) -> int16 (n,)"""
+    return np.clip(np.round(samples), -32768, 32767).astype(np.int16)
 
 
 def change_speed(wave: np.ndarray, factor: float) -> np.ndarray:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from data.augment import resample
+from data.augment import as_int16, resample
 from models.errors import UserError
 
 RATE = 16000  # Hz
@@ -74,4 +74,4 @@ def synthesise(
         raise UserError(f"espeak-ng could not speak {text!r}")
     wave = np.concatenate(_chunks).astype(np.float32)
     out = resample(wave, RATE / native)  # (samples at 16 kHz,)
-    return np.clip(np.round(out), -32768, 32767).astype(np.int16)
+    return as_int16(out)

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from data.augment import resample
+from data.augment import as_int16, resample
 from models.errors import UserError
 
 RATE = 16000  # Hz
@@ -80,5 +80,5 @@ def synthesise(
             raise UserError(f"festival could not speak {text!r} as {voice}")
         wave, rate = soundfile.read(path, dtype="int16")
     if rate != RATE:  # slt-hts speaks at 32 kHz
-        wave = np.clip(np.round(resample(wave.astype(np.float32), RATE / rate)), -32768, 32767)
-    return wave.astype(np.int16)
+        wave = as_int16(resample(wave.astype(np.float32), RATE / rate))
+    return wave

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from data.augment import resample
+from data.augment import as_int16, resample
 from models.errors import UserError
 
 RATE, NATIVE_RATE = 16000, 24000  # Hz
@@ -39,4 +39,4 @@ def synthesise(text: str, voice: str, speed: float = 1.0) -> np.ndarray:
         raise UserError(f"hibari has no voice {voice!r}")
     wave = _engine()(text, speed=speed)
     out = resample(np.asarray(wave, np.float32), RATE / NATIVE_RATE)  # (samples at 16 kHz,)
-    return np.clip(np.round(out * 32767), -32768, 32767).astype(np.int16)
+    return as_int16(out * 32767)

@@ -16,7 +16,7 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from data.augment import resample
+from data.augment import as_int16, resample
 from models.errors import UserError, one_line_errors
 from models.files import replacing
 
@@ -71,7 +71,7 @@ def synthesise(text: str, voice: str, speed: float = 1.0) -> np.ndarray:
     accent = "en-gb" if voice.startswith("b") else "en-us"
     wave, native = engine.create(text, engine.voices[voice], speed, accent)
     out = resample(wave, RATE / native)  # (samples at 16 kHz,)
-    return np.clip(np.round(out * 32767), -32768, 32767).astype(np.int16)
+    return as_int16(out * 32767)
 
 
 def _files(package: str) -> dict[str, bytes]:
