@@ -78,6 +78,7 @@ _F4 = Voice("espeak", "en-us+f4", 10)
 HEARING = {
     "train": _FLITE + _ESPEAK,
     "further": (*_FLITE, *_ESPEAK, _KAL),  # more lessons, half of them by one more engine
+    "fresh": (*_FLITE, *_ESPEAK, *_MORE_ESPEAK, _KAL),  # sentences that ears and Thinker have not met
     "neural": _KOKORO_VOICES,
     "throats": _MORE_ESPEAK,
     "heart": (_HEART,),

@@ -33,7 +33,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "clips": "generated sounds (audio) or moving scenes (omni)",
     "source": "who speaks: engines, flite, or samples (those in the repository)",
     "further": "audio: utterances by more voices; omni: whether they are learnt from, too",
-    "more": "audio, begun from a checkpoint: lists of voices new to it: utterances, times an epoch",
+    "more": "further lists of voices; audio, begun from a checkpoint: utterances of each, times an epoch",
     "noisy": "the share of clips that noise is added to anew each time they are heard",
     "masked": "the share of clips that are heard with gaps (SpecAugment)",
     "recorded": "whether recorded people are learnt from, too (needs --real_dir)",

@@ -101,6 +101,12 @@ def transcript_lesson(record: dict, rng: random.Random) -> dict:
     return {"messages": turn(content, record["text"]), "images": [], "sounds": [record["mel"]]}
 
 
+def rival_lesson(record: dict, text: str) -> dict:
+    """An utterance, written down as it is when a question is heard, rightly or not."""
+    content = [sound_part(record), text_part(TRANSCRIBE_QUESTION)]
+    return {"messages": turn(content, text), "images": [], "sounds": [record["mel"]]}
+
+
 def spoken(record: dict, media: list[dict], rng: random.Random) -> list[dict]:
     """The messages of a spoken question: written down and then answered as typed, or at once."""
     answer = record["question"]["answer"]

@@ -61,7 +61,7 @@ VIEWS = 2  # ways in which a clip is disturbed in one batch
 AGREE_WEIGHT = 0.2  # of what one view's letters are from the other's, beside 1 of the letters' loss
 DEV_CLIPS = 96
 FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
-MORE_SEEDS = {"neural": 6, "throats": 7, "heart": 9}  # lists of data/voices.py to go on with
+MORE_SEEDS = {"neural": 6, "throats": 7, "heart": 9, "fresh": 10}  # lists of data/voices.py to go on with
 
 
 def ctc_slots_needed(labels: Sequence) -> int:

@@ -2,7 +2,8 @@
 
 Each global batch holds every kind of lesson in fixed shares: pictures with questions, pictures with
 spoken questions, clips, transcripts, spoken questions, text conversations and plain English (so
-that text ability stays). Only the assistant's words are learnt, plain English aside.
+that text ability stays). Only the assistant's words are learnt, plain English aside. A share of a batch
+can be choices among readings of a sound (training/rivals.py): there the words wrong to be expected fall.
 """
 
 import random
@@ -11,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from data.conversation import sample_conversation
 from data.corpus import load_tokens
@@ -24,25 +26,29 @@ from models.projector import Projector
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import VisionEncoder
+from models.wordlm import FILE
 from training.lessons import (
     chat,
     clip_lesson,
     photo_lesson,
     picture_lesson,
+    rival_lesson,
     spoken_lesson,
     spoken_picture_lesson,
     transcript_lesson,
 )
-from training.media import mask_mel, padded_mels, picture, warp_mel
+from training.media import colour_mel, mask_mel, noisy_mel, padded_mels, picture, warp_mel
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
+from training.rivals import ERROR, RIVALS, RivalMaker, build_rivals, expected_errors, worth
 
 ROW = 256  # tokens: lessons are packed into rows of so many, or of a multiple for the longest
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
-KINDS = ("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "english")
+KINDS = ("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "english", "choice")
+UNASKED = {"english", "choice"}  # kinds that dev has no items of
 
 
 class OmniTask(nn.Module):
@@ -62,6 +68,8 @@ class OmniTask(nn.Module):
             encoded = self.omni.audio_projector(encoded)  # (N, n, D)
             lengths = [audio_tokens(int(frames)) for frames in batch["lengths"]]
             clips = [row[:n] for row, n in zip(encoded, lengths, strict=True)]
+            if "again" in batch:  # rivals are of one sound
+                clips = [clips[place] for place in batch["again"]]
         x = self.omni.fuse(batch["ids"], images, clips)  # (R, L, D)
         x = self.omni.thinker.hidden(x, packed=batch["packed"])  # (R, L, D)
         return self.omni.thinker.logits(x[asked])
@@ -70,9 +78,21 @@ class OmniTask(nn.Module):
         targets = batch["targets"]  # (R, L)
         asked = targets != -100
         logits, wanted = self.logits(batch, asked), targets[asked]  # (n, V), (n,)
+        logs, choice = {}, torch.zeros(())
+        if "errors" in batch:
+            rival = batch["rival"][asked]  # (n,)
+            choice = self.choice(logits[rival >= 0], wanted[rival >= 0], rival[rival >= 0], batch)
+            logits, wanted = logits[rival < 0], wanted[rival < 0]
+            logs["errors"] = (choice.detach(), len(batch["errors"]))
         loss = next_token_loss(logits, wanted)
-        right = (logits.argmax(-1) == wanted).sum().detach()
-        return Loss(loss, wanted.numel(), {"token_accuracy": right})
+        logs["token_accuracy"] = (logits.argmax(-1) == wanted).sum().detach()
+        return Loss(loss + ERROR * choice, wanted.numel(), logs)
+
+    def choice(self, logits: Tensor, wanted: Tensor, rival: Tensor, batch: dict) -> Tensor:
+        """Words wrong to be expected, summed over sounds. (n, V), (n,), (n,) which rival's -> ()"""
+        nats = F.cross_entropy(logits.float(), wanted, reduction="none")  # (n,)
+        said = nats.new_zeros(batch["errors"].numel()).index_add(0, rival, -nats)  # (G * RIVALS,)
+        return expected_errors(said.view_as(batch["errors"]), batch["heard"], batch["errors"]).sum()
 
 
 class OmniObjective:
@@ -86,7 +106,7 @@ class OmniObjective:
         self.shares = config["data"]["shares"]
         self.pattern = sum(self.shares.values())
         self.sequence_length = config["data"]["sequence_length"]
-        taught = {kind for kind, share in self.shares.items() if share} - {"english"}
+        taught = {kind for kind, share in self.shares.items() if share} - UNASKED
         if "spoken_picture" in taught:
             taught.add("clip")
         if self.model.omni.glance is None:  # its places of a batch go to scenes
@@ -108,6 +128,12 @@ class OmniObjective:
             self.readers["further", "train"] = ShardReader(paths.data / "hearing_further_train")
         if config["data"]["recorded"]:
             self.readers["recorded", "train"] = ShardReader(paths.data / "hearing_real_train")
+        for name in config["data"]["more"]:
+            self.readers[name, "train"] = ShardReader(paths.data / f"hearing_{name}_train")
+        self.speech = ("hearing", "further", "recorded", *config["data"]["more"])
+        if self.shares["choice"]:
+            self.readers["rivals", "train"] = ShardReader(paths.data / "rivals")
+        self.noisy = config["data"]["noisy"]
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
 
@@ -145,7 +171,7 @@ class OmniObjective:
         heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": []}
         places = [
             (name, i)
-            for name in ("hearing", "further", "recorded")
+            for name in self.speech
             for i in range(len(self.readers.get((name, split), ())))
         ]
         for place in sorted(places, key=lambda p: self.heard_record(p, split)["seconds"]):
@@ -155,7 +181,10 @@ class OmniObjective:
                 heard["spoken"].append(place)
             if record["kind"] == "scene_question" and record["scene"] < scenes:
                 heard["spoken_picture"].append(place)
-        return heard
+        rivals = self.readers.get(("rivals", split), ())
+        told = [i for i in range(len(rivals)) if worth(rivals.record(i))]
+        told.sort(key=lambda i: rivals.record(i)["seconds"])
+        return heard | {"choice": [("rivals", i) for i in told]}
 
     def heard_record(self, place: tuple[str, int], split: str) -> dict:
         """What an utterance says, without its sound."""
@@ -172,7 +201,7 @@ class OmniObjective:
             if place < share:
                 if kind == "spoken_picture" and step % CLIP_EVERY == CLIP_EVERY - 1:
                     return "clip"
-                return kind if kind in (*self.kinds, "english") else "picture"
+                return kind if kind in self.kinds or kind in UNASKED else "picture"
             place -= share
         raise IndexError(place)
 
@@ -189,8 +218,9 @@ class OmniObjective:
             reader, place = chosen[rng.randrange(low, high)]
             record = self.readers[reader, split][place]
             if split == "train":
-                masks = np.random.default_rng(rng.randrange(1 << 30))
-                record = record | {"mel": mask_mel(warp_mel(record["mel"], masks), masks)}
+                chance = np.random.default_rng(rng.randrange(1 << 30))
+                mel = noisy_mel(colour_mel(warp_mel(record["mel"], chance), chance), chance, self.noisy)
+                record = record | {"mel": mask_mel(mel, chance)}
         if kind == "picture":
             signs = ("signs", split) in self.readers and rng.random() < SIGNS
             scenes = self.readers["signs" if signs else "scenes", split]
@@ -214,21 +244,40 @@ class OmniObjective:
             start = rng.randrange(len(self.corpus) - self.sequence_length)
             ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
             return {"ids": ids, "targets": ids, "images": [], "sounds": []}
+        return self.encoded(lesson)
+
+    def encoded(self, lesson: dict) -> dict:
+        """A lesson with the ids of its messages, and which of them are learnt."""
         ids, mask = self.tokenizer.encode_chat_targets(lesson["messages"])
         targets = [i if learnt else -100 for i, learnt in zip(ids, mask, strict=True)]
         limit = self.model.omni.thinker.config.max_position_embeddings
         return lesson | {"ids": ids[:limit], "targets": targets[:limit]}
 
+    def choices(self, rng: random.Random, length: float) -> list[dict]:
+        """A sound with each of its rivals; `length` as for a lesson."""
+        chosen = self.heard["train"]["choice"]
+        near = int(length * len(chosen))
+        reader, place = chosen[rng.randrange(max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS))]
+        record = self.readers[reader, "train"][place]
+        return [
+            self.encoded(rival_lesson(record, text)) | {"heard": heard, "errors": float(errors)}
+            for text, heard, errors in record["rivals"]
+        ]
+
     def collate(self, lessons: list[dict]) -> dict[str, Tensor]:
         """Pack lessons into rows, and stack the media in reading order.
 
-        ids, targets (of the token after each), packed (the place of its lesson): (R, L) each.
+        ids, targets (of the token after each), packed (the place of its lesson): (R, L) each. Of rivals
+        also rival (R, L), the number of each token's, -1 elsewhere; again, which of the sounds a lesson
+        refers to, in reading order; heard and errors (G, RIVALS).
         """
         lengths = [len(lesson["ids"]) - 1 for lesson in lessons]
         L = -(-max(lengths) // ROW) * ROW
         rows = pack(lengths, L)
         ids = torch.full((len(rows), L), self.tokenizer.pad)  # (R, L)
         targets, packed = torch.full_like(ids, -100), torch.full_like(ids, len(lessons))
+        rivals = [place for place, lesson in enumerate(lessons) if "errors" in lesson]
+        rival = torch.full_like(ids, -1)
         for row, places in enumerate(rows):
             start = 0
             for place in places:
@@ -236,15 +285,25 @@ class OmniObjective:
                 ids[row, part] = torch.tensor(lessons[place]["ids"][:-1])
                 targets[row, part] = torch.tensor(lessons[place]["targets"][1:])
                 packed[row, part] = place
+                if "errors" in lessons[place]:
+                    rival[row, part] = rivals.index(place)
                 start = part.stop
         batch = {"ids": ids, "targets": targets, "packed": packed}
+        if rivals:
+            batch["rival"] = rival
+            for name in ("heard", "errors"):
+                batch[name] = torch.tensor([lessons[i][name] for i in rivals]).view(-1, RIVALS)
         lessons = [lessons[place] for places in rows for place in places]  # reading order
         images = [picture(image) for lesson in lessons for image in lesson["images"]]
         sounds = [sound for lesson in lessons for sound in lesson["sounds"]]
         if images:
             batch["pixels"] = torch.stack(images)  # (N, 3, 224, 224)
         if sounds:
-            batch["mel"], batch["lengths"] = padded_mels(sounds)  # (N, 128, T), (N,)
+            once = {id(sound): sound for sound in sounds}  # rivals share theirs
+            if len(once) < len(sounds):
+                numbers = {key: number for number, key in enumerate(once)}
+                batch["again"] = [numbers[id(sound)] for sound in sounds]
+            batch["mel"], batch["lengths"] = padded_mels(list(once.values()))  # (N, 128, T), (N,)
         return batch
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
@@ -252,7 +311,11 @@ class OmniObjective:
         length = random.Random(f"omni-{self.seed}-{step}").random()
         for place in slice_bounds(self.size, rank, world):
             rng = random.Random(f"omni-{self.seed}-{step}-{place}")
-            lessons.append(self.lesson(self.kind_at(place, step), rng, "train", length))
+            kind = self.kind_at(place, step)
+            if kind == "choice":
+                lessons += self.choices(rng, length)
+            else:
+                lessons.append(self.lesson(kind, rng, "train", length))
         return self.collate(lessons)
 
     def validate(self) -> dict[str, float]:
@@ -314,11 +377,16 @@ def replies_right(hits: Tensor, targets: Tensor) -> int:
 
 
 def prepare(config: dict, paths: Paths) -> None:
-    """Draw the clips; scenes, speech and text are there from the stages before."""
+    """Draw the clips, read the rivals; scenes, speech and text are there from the stages before."""
     data, workers = config["data"], config["workers"]
     for split, seed in SEEDS.items():
         count = data["clips"] if split == "train" else data["held_out"]
         build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
+    if data["shares"]["choice"]:
+        heard = tuple(paths.data / f"hearing_{name}_train" for name in data["more"])
+        ears, words = paths.need("audio"), paths.need("words") / FILE
+        make = RivalMaker(ears, words, heard, data["noisy"], config["seed"])
+        build_rivals(paths.data / "rivals", make, data["rivals"], workers)
 
 
 def build(config: dict, paths: Paths) -> OmniObjective:

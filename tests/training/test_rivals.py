@@ -1,0 +1,134 @@
+"""Rivals: readings of a sound as lessons in choosing."""
+
+import random
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from data.shards import ShardWriter
+from models.audio import AudioEncoder
+from models.omni import OmniModel
+from models.tokenizer import Tokenizer
+from models.wordlm import WordLM
+from training.objectives.omni import OmniObjective, OmniTask
+from training.objectives.words import count_words
+from training.rivals import RIVALS, RivalMaker, build_rivals, expected_errors, worth, written
+
+TEXTS = ("A red cat.", "A read cat.", "A red hat.", "A red bat.", "The red cat.", "Red cat.")
+ERRORS = (0, 1, 1, 1, 1, 1)
+
+
+def record(seconds: int = 1) -> dict:
+    """A clip of noise with its rivals."""
+    levels = np.random.default_rng(0).integers(0, 200, (128, 100 * seconds)).astype(np.uint8)
+    rivals = [[text, float(-i), errors] for i, (text, errors) in enumerate(zip(TEXTS, ERRORS, strict=True))]
+    return {"text": TEXTS[0], "kind": "sentence", "seconds": seconds, "mel": levels, "rivals": rivals}
+
+
+class Reader(list):
+    """Records as a ShardReader has them."""
+
+    def record(self, i: int) -> dict:
+        return self[i]
+
+
+def joint(folder, **readers) -> OmniObjective:
+    """The joint stage with these clips for training and no other data."""
+    objective = object.__new__(OmniObjective)
+    objective.model = OmniTask(OmniModel.from_pretrained(folder))
+    objective.tokenizer = Tokenizer(folder / "tokenizer.model")
+    objective.readers = {("scenes", "train"): []} | {(name, "train"): Reader(r) for name, r in readers.items()}
+    objective.speech, objective.noisy = ("hearing",), 0.0
+    objective.heard = {"train": objective.sort_heard("train")}
+    return objective
+
+
+@pytest.mark.parametrize(
+    ("letters", "wanted"),
+    [
+        ("is it true paul said", "Is it true, Paul said."),
+        ("is it blue pall said", "Is it blue, pall said."),
+        ("his it true paul", "His it true, Paul."),
+        ("is it true paul said so", "Is it true, Paul said so."),
+        ("", ""),
+    ],
+)
+def test_a_reading_is_written_as_the_truth_where_they_agree(letters, wanted):
+    assert written("Is it true, Paul said.", letters) == wanted
+
+
+def test_errors_to_be_expected_fall_as_the_right_reading_gains():
+    said = torch.zeros(1, RIVALS, requires_grad=True)
+    heard, errors = torch.zeros(1, RIVALS), torch.tensor([[0.0, 1, 1, 2, 2, 3]])
+    expected = expected_errors(said, heard, errors)
+    expected.sum().backward()
+    assert expected.item() == pytest.approx(0.0, abs=1e-6)  # a choice by lot
+    assert said.grad[0, 0] < 0 < said.grad[0, 5]
+    sure = F.one_hot(torch.tensor([0]), RIVALS) * 100.0
+    assert expected_errors(sure, heard, errors).item() == pytest.approx(-1.5)  # none instead of 9 / 6
+    assert expected_errors(said, heard, torch.ones(1, RIVALS)).item() == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir):
+    objective = joint(nano_omni_dir, rivals=[record()])
+    lessons = objective.choices(random.Random(0), 0.5)
+    other = objective.encoded({"messages": [{"role": "user", "content": "Hi."},
+                                            {"role": "assistant", "content": "Hello."}],
+                               "images": [], "sounds": []})
+    batch = objective.collate([other, *lessons])
+    assert len(batch["mel"]) == 1 and batch["again"] == [0] * RIVALS
+    task = objective.model.eval()
+    with torch.no_grad():
+        loss = task(batch)
+        alone = [task(objective.collate([{k: v for k, v in lesson.items() if k != "errors"}])).total
+                 for lesson in lessons]
+        plain = task(objective.collate([other]))
+    said = -torch.stack(alone)[None]  # (1, RIVALS)
+    expected = expected_errors(said, batch["heard"], batch["errors"])
+    assert batch["errors"].tolist() == [list(ERRORS)] and batch["heard"][0, 2] == -2.0
+    total, count = loss.logs["errors"]
+    assert count == 1 and total.item() == pytest.approx(expected.item(), abs=1e-4)
+    assert loss.weight == plain.weight  # rivals are no tokens to write
+    assert loss.total.item() == pytest.approx(plain.total.item() + 5.0 * expected.item(), rel=1e-4)
+
+
+def test_clips_without_a_choice_are_left_out(nano_omni_dir):
+    same = record() | {"rivals": [[text, 0.0, 1] for text in TEXTS]}
+    few = record() | {"rivals": record()["rivals"][:3]}
+    assert worth(record()) and not worth(same) and not worth(few)
+    objective = joint(nano_omni_dir, rivals=[same, record(2), few, record(1)])
+    assert objective.heard["train"]["choice"] == [("rivals", 3), ("rivals", 1)]  # the shortest first
+
+
+def test_utterances_are_heard_with_noise(nano_omni_dir):
+    objective = joint(nano_omni_dir, hearing=[record()])
+    mels = {}
+    for noisy in (0.0, 1.0):
+        objective.noisy = noisy
+        heard = [objective.lesson("transcript", random.Random(i), "train", 0.5) for i in range(8)]
+        mels[noisy] = [lesson["sounds"][0] for lesson in heard]
+    changed = [np.mean(a != b) for a, b in zip(mels[0.0], mels[1.0], strict=True)]
+    assert min(changed) > 0.2
+
+
+def test_rivals_are_read_by_ears_and_table(nano_omni_dir, tmp_path):
+    AudioEncoder.from_pretrained(nano_omni_dir, "audio").save_pretrained(tmp_path / "ears")
+    count_words(["a red cat", "a red hat", "the cat"], 10, 10, 10).save(tmp_path / "words.safetensors")
+    assert len(WordLM.load(tmp_path / "words.safetensors").words) > 3
+    with ShardWriter(tmp_path / "clips", 0) as writer:
+        for seconds in (1, 2):
+            clip = record(seconds)
+            writer.add({name: clip[name] for name in ("text", "kind", "seconds")} | {"voice": "nobody"},
+                       {"mel": clip["mel"]})
+    make = RivalMaker(tmp_path / "ears", tmp_path / "words.safetensors", (tmp_path / "clips",), 0.5, 7)
+    build_rivals(tmp_path / "rivals", make, 2, workers=1)
+    made = [make(index) for index in (0, 1, 0)]
+    assert made[0][0] == made[2][0] and np.array_equal(made[0][1]["mel"], made[2][1]["mel"])
+    assert {clip["seconds"] for clip, _ in made} == {1, 2}
+    for clip, blobs in made:
+        assert blobs["mel"].shape == (128, 100 * clip["seconds"])
+        assert 1 <= len(clip["rivals"]) <= RIVALS
+        scores = [score for _, score, _ in clip["rivals"]]
+        assert all(isinstance(wrong, int) for _, _, wrong in clip["rivals"]) and np.isfinite(scores).all()

@@ -1,0 +1,134 @@
+"""Rivals: the readings of a sound that the Thinker has to choose among, to learn choosing from.
+
+Where a transcript is wanted, the ears' letters and the table of words say what may have been said
+(inference/readings.py), and the Thinker's logarithm is added to theirs (inference/spelling.py). A Thinker
+that has only learnt to write the truth was never shown what it is to be told from. Here it is: of clips
+of the training split, disturbed as ears are taught, the best readings with their scores and their errors.
+
+Paper: Prabhavalkar et al., Minimum word error rate training for attention-based sequence-to-sequence
+models, arXiv:1712.01818.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from difflib import SequenceMatcher
+from functools import lru_cache
+from pathlib import Path
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from data.hearing import dequantise_mel
+from data.shards import ShardReader, generate
+from data.words import edit_distance
+from inference.config import GenerateConfig
+from inference.readings import readings
+from inference.spelling import BONUS
+from models.audio import AudioEncoder
+from models.letters import spoken_letters
+from models.wordlm import WordLM
+from training.media import colour_mel, noisy_mel, warp_mel
+
+MARKS = ".,?!"
+RIVALS = 6  # readings of a clip that are told apart
+ERROR = 5.0  # an expected word error weighs as much as so many nats of a learnt token
+WEIGHT = GenerateConfig().ctc_weight  # of a reading's score; the rest is the Thinker's
+
+
+def written(truth: str, letters: str) -> str:
+    """A reading with capitals and marks: the truth's where words agree, and at its beginning and end."""
+    words = [word for word in truth.rstrip(MARKS).split() if spoken_letters(word)]
+    said = letters.split()
+    found = list(said)
+    pairs = SequenceMatcher(None, [spoken_letters(word) for word in words], said, autojunk=False)
+    for kind, i, j, k, m in pairs.get_opcodes():
+        if kind == "equal":
+            found[k:m] = words[i:j]
+        elif kind == "replace" and j - i == m - k:  # a mark stays after another word
+            found[k:m] = [word + mark_of(other) for word, other in zip(said[k:m], words[i:j], strict=True)]
+    if found:
+        found[0] = found[0][0].upper() + found[0][1:]
+        found[-1] = found[-1].rstrip(MARKS) + mark_of(truth)
+    return " ".join(found)
+
+
+def mark_of(word: str) -> str:
+    """The mark that a word ends with, or nothing."""
+    return word[-1] if word[-1] in MARKS else ""
+
+
+def expected_errors(said: Tensor, heard: Tensor, errors: Tensor) -> Tensor:
+    """Word errors to be expected of a choice by both judges, beside those of a choice by lot.
+
+    Args:
+        said: (G, RIVALS) the Thinker's log-probabilities of whole readings.
+        heard: (G, RIVALS) what else their scores consist of.
+        errors: (G, RIVALS) words that are wrong.
+
+    Returns:
+        (G,)
+    """
+    chances = ((1 - WEIGHT) * said + heard).softmax(1)  # (G, RIVALS)
+    return (chances * (errors - errors.mean(1, keepdim=True))).sum(1)
+
+
+@lru_cache(maxsize=1)
+def listener(ears: Path, words: Path) -> tuple[AudioEncoder, WordLM]:
+    """The ears and the table, once a process."""
+    torch.set_num_threads(1)
+    return AudioEncoder.from_pretrained(ears).eval(), WordLM.load(words)
+
+
+@lru_cache(maxsize=1)
+def clips(folders: tuple[Path, ...]) -> list[tuple[ShardReader, int]]:
+    """All clips of several folders."""
+    readers = [ShardReader(folder) for folder in folders]
+    return [(reader, place) for reader in readers for place in range(len(reader))]
+
+
+@dataclass(frozen=True)
+class RivalMaker:
+    """Number `index` of the clips that are heard for it, in an order by lot."""
+
+    ears: Path  # the folder that stage `audio` leaves
+    words: Path  # the table that stage `words` leaves
+    folders: tuple[Path, ...]  # of shards
+    noisy: float  # share of clips that noise is added to
+    seed: int
+
+    @torch.inference_mode()
+    def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
+        """The clip as it was heard, with (reading, score beside the Thinker's, errors) of each rival."""
+        places = clips(self.folders)
+        rng = np.random.default_rng([self.seed, index])
+        order = np.random.default_rng(self.seed).permutation(len(places))
+        reader, place = places[order[index % len(places)]]
+        record = reader[place]
+        mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng, self.noisy)  # (128, T)
+        ears, wording = listener(self.ears, self.words)
+        sound = torch.as_tensor(dequantise_mel(mel))
+        log_probs = ears.letters(ears(sound[None], torch.tensor([sound.shape[1]])))[0]  # (S, labels)
+        true = spoken_letters(record["text"]).split()
+        rivals = [
+            (
+                written(record["text"], letters),
+                WEIGHT * score + BONUS * len(letters),
+                edit_distance(true, letters.split()),
+            )
+            for letters, score in readings(log_probs, wording)[:RIVALS]
+        ]
+        kept = ("text", "kind", "voice", "seconds")
+        return {name: record[name] for name in kept if name in record} | {"rivals": rivals}, {"mel": mel}
+
+
+def build_rivals(folder: Path, make: RivalMaker, count: int, workers: int) -> None:
+    """Fill `folder` with shards of rivals; it takes a fifth of a second a clip."""
+    generate(folder, make, count, 100, workers, "rivals")
+
+
+def worth(record: dict) -> bool:
+    """Whether there is anything to choose: enough rivals, and not all as wrong."""
+    errors = [wrong for _, _, wrong in record["rivals"]]
+    return len(errors) == RIVALS and len(set(errors)) > 1
