@@ -41,14 +41,20 @@ def front_matter(tags: list[str]) -> str:
     )
 
 
+def spent(record: dict) -> float:
+    """Seconds of a run, of those it went on from and of those it was averaged with."""
+    others = [record[name] for name in ("before", "beside") if name in record]
+    return record.get("seconds", 0.0) + sum(map(spent, others))
+
+
 def stages_table(preset: str, records: dict[str, dict]) -> str:
     """Each stage: command, seed, steps, time."""
     rows = "| stage | command | seed | steps | seconds | device |\n|---|---|---|---|---|---|\n"
     rows += "".join(stage_row(stage, record, preset) for stage, record in records.items())
-    total = sum(record.get("seconds", 0.0) for record in records.values())
+    total = sum(map(spent, records.values()))
     return rows + (
-        f"\n{total / 3600:.1f} hours of training in all. `training/<stage>.json` holds the exact "
-        "command as it was run, settings, dates and versions.\n"
+        f"\n{total / 3600:.1f} hours of training in all, with the runs that these went on from. "
+        "`training/<stage>.json` holds the exact command as it was run, settings, dates and versions.\n"
     )
 
 

@@ -39,7 +39,8 @@ def joint(folder, **readers) -> OmniObjective:
     objective = object.__new__(OmniObjective)
     objective.model = OmniTask(OmniModel.from_pretrained(folder))
     objective.tokenizer = Tokenizer(folder / "tokenizer.model")
-    objective.readers = {("scenes", "train"): []} | {(name, "train"): Reader(r) for name, r in readers.items()}
+    objective.readers = {(name, "train"): Reader(records) for name, records in readers.items()}
+    objective.readers["scenes", "train"] = Reader()
     objective.speech, objective.noisy = ("hearing",), 0.0
     objective.heard = {"train": objective.sort_heard("train")}
     return objective
