@@ -1,6 +1,6 @@
 """Spelling: a transcript is one of the readings of a sound, as the Thinker writes it.
 
-The ears' letters and the table of words say what may have been said (inference/readings.py). The
+The ears' letters and the table of words say what may have been said (models/readings.py). The
 Thinker writes: each answer that is followed goes on only by pieces that spell a reading further, or by
 a mark where a word ends. So it chooses among readings, capitals and marks, and nothing that was not
 heard comes out. The score of an answer is a mean of both judges' logarithms.
@@ -20,7 +20,7 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
-from inference.readings import Reading, readings
+from models.readings import Reading, readings
 from models.tokenizer import Tokenizer
 
 BONUS = 0.5  # for each letter: answers that have come further are compared with those that lag

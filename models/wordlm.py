@@ -2,7 +2,7 @@
 
 Counted, not trained by gradient (training/objectives/words.py). It hears nothing: beside the ears'
 letters and the Thinker it is the judge of a transcript that knows which words there are and which
-follow each other (inference/readings.py).
+follow each other (models/readings.py).
 
 The n-grams stand in a trie of arrays: those of one context lie together, sorted by word, and each
 level says where the next one's begin. Logarithms take a byte each, in steps of a quarter of a nat.

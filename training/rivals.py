@@ -1,7 +1,7 @@
 """Rivals: the readings of a sound that the Thinker has to choose among, to learn choosing from.
 
 Where a transcript is wanted, the ears' letters and the table of words say what may have been said
-(inference/readings.py), and the Thinker's logarithm is added to theirs (inference/spelling.py). A Thinker
+(models/readings.py), and the Thinker's logarithm is added to theirs (inference/spelling.py). A Thinker
 that has only learnt to write the truth was never shown what it is to be told from. Here it is: of clips
 of the training split, disturbed as ears are taught, the best readings with their scores and their errors.
 
@@ -23,18 +23,16 @@ from torch import Tensor
 from data.hearing import dequantise_mel
 from data.shards import ShardReader, generate
 from data.words import edit_distance
-from inference.config import GenerateConfig
-from inference.readings import readings
-from inference.spelling import BONUS
 from models.audio import AudioEncoder
 from models.letters import spoken_letters
+from models.readings import readings
 from models.wordlm import WordLM
 from training.media import colour_mel, noisy_mel, warp_mel
 
 MARKS = ".,?!"
 RIVALS = 6  # readings of a clip that are told apart
 ERROR = 5.0  # an expected word error weighs as much as so many nats of a learnt token
-WEIGHT = GenerateConfig().ctc_weight  # of a reading's score; the rest is the Thinker's
+WEIGHT, BONUS = 0.75, 0.5  # of a reading's score, and for each letter: as where transcripts are chosen
 
 
 def written(truth: str, letters: str) -> str:

@@ -6,8 +6,8 @@ import math
 import pytest
 import torch
 
-from inference.readings import readings
 from models.letters import LABELS, LETTERS
+from models.readings import readings
 from training.objectives.audio import ctc_labels
 from training.objectives.words import count_words
 
@@ -15,8 +15,8 @@ A, B, SPACE = (LETTERS.index(letter) + 1 for letter in "ab ")
 
 
 def test_without_words_a_text_is_as_likely_as_all_paths_that_spell_it(monkeypatch):
-    monkeypatch.setattr("inference.readings.BONUS", 0.0)
-    monkeypatch.setattr("inference.readings.BEHIND", 100.0)
+    monkeypatch.setattr("models.readings.BONUS", 0.0)
+    monkeypatch.setattr("models.readings.BEHIND", 100.0)
     torch.manual_seed(3)
     scores = torch.full((5, LABELS), -1e4)
     scores[:, [0, A, B]] = torch.randn(5, 3)

@@ -6,9 +6,9 @@ import torch
 from inference.config import GenerateConfig
 from inference.generation import generate
 from inference.omni import SHIPPED, Omni
-from inference.readings import Reading
 from inference.spelling import Pieces, Speller, speller_for
 from models.letters import spoken_letters
+from models.readings import Reading
 
 PIECES = ["<eos>", "a", " b", "!", "B", " ", "ab", "c", ",", " A"]
 END = PIECES.index("<eos>")

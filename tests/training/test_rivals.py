@@ -8,13 +8,24 @@ import torch
 from torch.nn import functional as F
 
 from data.shards import ShardWriter
+from inference import spelling
+from inference.config import GenerateConfig
 from models.audio import AudioEncoder
 from models.omni import OmniModel
 from models.tokenizer import Tokenizer
 from models.wordlm import WordLM
 from training.objectives.omni import OmniObjective, OmniTask
 from training.objectives.words import count_words
-from training.rivals import RIVALS, RivalMaker, build_rivals, expected_errors, worth, written
+from training.rivals import (
+    BONUS,
+    RIVALS,
+    WEIGHT,
+    RivalMaker,
+    build_rivals,
+    expected_errors,
+    worth,
+    written,
+)
 
 TEXTS = ("A red cat.", "A read cat.", "A red hat.", "A red bat.", "The red cat.", "Red cat.")
 ERRORS = (0, 1, 1, 1, 1, 1)
@@ -58,6 +69,10 @@ def joint(folder, **readers) -> OmniObjective:
 )
 def test_a_reading_is_written_as_the_truth_where_they_agree(letters, wanted):
     assert written("Is it true, Paul said.", letters) == wanted
+
+
+def test_both_judges_weigh_what_they_do_where_transcripts_are_chosen():
+    assert (WEIGHT, BONUS) == (GenerateConfig().ctc_weight, spelling.BONUS)
 
 
 def test_errors_to_be_expected_fall_as_the_right_reading_gains():

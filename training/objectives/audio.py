@@ -17,7 +17,7 @@ Of voices they are new to (data `more`) nothing is held: what was said of those 
 
 Each clip is heard twice in a batch, disturbed in two ways, and each time the ears learn to say what they
 said the other time as well. Letters come out less sure of themselves where they should be, which
-is what a table of words can put right (inference/readings.py).
+is what a table of words can put right (models/readings.py).
 
 Papers: Connectionist temporal classification, Graves et al. 2006; CR-CTC, arXiv:2410.05101; holding on
 to what was learnt is learning without forgetting, arXiv:1606.09282.
