@@ -117,6 +117,11 @@ def noisy_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) 
     return np.clip(np.round(np.log(mixed) * (MEL_STEPS / 2)), 0, 255).astype(levels.dtype)
 
 
+def disturb_mel(levels: np.ndarray, rng: np.random.Generator, noisy: float) -> np.ndarray:
+    """Another throat, another microphone, and noise a share `noisy` of the time. (128, T)"""
+    return noisy_mel(colour_mel(warp_mel(levels, rng), rng), rng, noisy)
+
+
 def mask_mel(levels: np.ndarray, rng: np.random.Generator, share: float = 1.0) -> np.ndarray:
     """SpecAugment (arXiv:1904.08779), a `share` of the time: silence two bands, and a stretch of time
     for each MASK_EVERY frames. (128, T)

@@ -27,7 +27,7 @@ from models.audio import AudioEncoder
 from models.letters import spoken_letters
 from models.readings import readings
 from models.wordlm import WordLM
-from training.media import colour_mel, noisy_mel, warp_mel
+from training.media import disturb_mel
 
 MARKS = ".,?!"
 RIVALS = 6  # readings of a clip that are told apart
@@ -104,7 +104,7 @@ class RivalMaker:
         order = np.random.default_rng(self.seed).permutation(len(places))
         reader, place = places[order[index % len(places)]]
         record = reader[place]
-        mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng, self.noisy)  # (128, T)
+        mel = disturb_mel(record["mel"], rng, self.noisy)  # (128, T)
         ears, wording = listener(self.ears, self.words)
         sound = torch.as_tensor(dequantise_mel(mel))
         log_probs = ears.letters(ears(sound[None], torch.tensor([sound.shape[1]])))[0]  # (S, labels)

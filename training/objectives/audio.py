@@ -42,7 +42,7 @@ from models.letters import LETTERS, SLOTS, spoken_letters
 from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from training.media import colour_mel, mask_mel, noisy_mel, padded_mels, warp_mel
+from training.media import disturb_mel, mask_mel, padded_mels
 from training.objective import (
     Loss,
     Paths,
@@ -269,7 +269,7 @@ class AudioObjective:
         for view in range(VIEWS):
             for i, record in zip(slots, records, strict=True):
                 rng = np.random.default_rng([self.seed, step, i, view])
-                mel = noisy_mel(colour_mel(warp_mel(record["mel"], rng), rng), rng, self.noisy)
+                mel = disturb_mel(record["mel"], rng, self.noisy)
                 views.append(record | {"mel": mask_mel(mel, rng, self.masked)})
         batch = self.collate(views)
         if self.model.before:

@@ -37,7 +37,7 @@ from training.lessons import (
     spoken_picture_lesson,
     transcript_lesson,
 )
-from training.media import colour_mel, mask_mel, noisy_mel, padded_mels, picture, warp_mel
+from training.media import disturb_mel, mask_mel, padded_mels, picture
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 from training.rivals import ERROR, RIVALS, RivalMaker, build_rivals, expected_errors, worth
@@ -212,14 +212,10 @@ class OmniObjective:
         one batch are alike, so that little is padding.
         """
         if kind in ("transcript", "spoken", "spoken_picture"):
-            chosen = self.heard[split][kind]
-            near = int(length * len(chosen))
-            low, high = max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS)
-            reader, place = chosen[rng.randrange(low, high)]
-            record = self.readers[reader, split][place]
+            record = self.draw(kind, rng, split, length)
             if split == "train":
                 chance = np.random.default_rng(rng.randrange(1 << 30))
-                mel = noisy_mel(colour_mel(warp_mel(record["mel"], chance), chance), chance, self.noisy)
+                mel = disturb_mel(record["mel"], chance, self.noisy)
                 record = record | {"mel": mask_mel(mel, chance)}
         if kind == "picture":
             signs = ("signs", split) in self.readers and rng.random() < SIGNS
@@ -253,12 +249,17 @@ class OmniObjective:
         limit = self.model.omni.thinker.config.max_position_embeddings
         return lesson | {"ids": ids[:limit], "targets": targets[:limit]}
 
+    def draw(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
+        """One of the utterances that serve as such a lesson, near a length; see `lesson`."""
+        chosen = self.heard[split][kind]
+        near = int(length * len(chosen))
+        low, high = max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS)
+        reader, place = chosen[rng.randrange(low, high)]
+        return self.readers[reader, split][place]
+
     def choices(self, rng: random.Random, length: float) -> list[dict]:
         """A sound with each of its rivals; `length` as for a lesson."""
-        chosen = self.heard["train"]["choice"]
-        near = int(length * len(chosen))
-        reader, place = chosen[rng.randrange(max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS))]
-        record = self.readers[reader, "train"][place]
+        record = self.draw("choice", rng, "train", length)
         return [
             self.encoded(rival_lesson(record, text)) | {"heard": heard, "errors": float(errors)}
             for text, heard, errors in record["rivals"]
