@@ -72,6 +72,15 @@ _KOKORO_VOICES = tuple(
     for name in names.split()
 )
 _HEART = Voice("hibari", "heart", 1)
+# People who speak another language, and English with its accent (data/tts/accents.py).
+_ACCENTED = tuple(
+    Voice("festival", name, weight, f0)
+    for name, weight, f0 in (
+        ("NSK_diphone", 3, 120), ("czech_ph", 2, 125), ("czech_dita", 2, 205), ("czech_krb", 2, 235),
+        ("czech_machac", 2, 90), ("mv_diphone", 3, 95), ("lj_diphone", 2, 190), ("lp_diphone", 2, 180),
+        ("pc_diphone", 2, 115),
+    )
+)
 _M7 = Voice("espeak", "en+m7", 10)
 _F4 = Voice("espeak", "en-us+f4", 10)
 
@@ -82,6 +91,7 @@ HEARING = {
     "neural": _KOKORO_VOICES,
     "throats": _MORE_ESPEAK,
     "heart": (_HEART,),
+    "accents": _ACCENTED,
     "dev": (_SLT_HTS, _M7),
     "test": (_SLT_HTS, _KED, _M7, _F4),
 }

@@ -37,6 +37,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "noisy": "the share of clips that noise is added to anew each time they are heard",
     "rivals": "clips that are read for lessons in choosing, where `shares` has any of kind choice",
     "masked": "the share of clips that are heard with gaps (SpecAugment)",
+    "tempo": "the share of batches whose clips are all said faster or slower, at 0.75 to 1.4 of their speed",
     "recorded": "whether recorded people are learnt from, too (needs --real_dir)",
     "utterances": "spoken sentences",
     "shares": "lessons of each kind (glance: pictures of each set) in the pattern that a batch repeats",

@@ -69,6 +69,22 @@ def warp_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.round(below * (1 - share) + above * share).astype(levels.dtype)
 
 
+def hurry_mel(levels: np.ndarray, rate: float) -> np.ndarray:
+    """The same said `rate` times as fast: frames between frames. (128, T) -> (128, about T / rate)
+
+    A phase vocoder's tempo, done to the mel: pitch and formants stay, as they do not when a wave is
+    played faster (Ko et al. 2015, "Audio augmentation for speech recognition").
+    """
+    if rate == 1.0:
+        return levels
+    frames = levels.shape[1]
+    at = np.minimum(np.arange(int(frames / rate)) * rate, frames - 1)  # (T / rate,) where each is read
+    low = at.astype(int)
+    share = (at - low).astype(np.float32)  # (T / rate,)
+    mixed = levels[:, low] * (1 - share) + levels[:, np.minimum(low + 1, frames - 1)] * share
+    return np.round(mixed).astype(levels.dtype)
+
+
 def colour_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Half of the time, another microphone or throat: bands louder and softer. (128, T)
 

@@ -1,4 +1,4 @@
-"""festival through one persistent process per voice: for hearing only, most of it held out.
+"""festival through one persistent process per voice: for hearing only, two of its voices held out.
 
 Returns int16 at 16 kHz. Refuses a missing program or voice with one line that names the package.
 """
@@ -14,6 +14,7 @@ import numpy as np
 import soundfile
 
 from data.augment import as_int16, resample
+from data.tts.accents import ACCENTS
 from models.errors import UserError
 
 RATE = 16000  # Hz
@@ -22,28 +23,39 @@ VOICES = {  # voice -> (its folder under /usr/share/festival/voices, Debian pack
     "kal_diphone": ("english/kal_diphone", "festvox-kallpc16k"),
     "ked_diphone": ("english/ked_diphone", "festvox-kdlpc16k"),
 }
+FRONT = "kal_diphone"  # says how English goes for the voices of data/tts/accents.py
 _ROOT = Path("/usr/share/festival/voices")
 _DONE = "muomni-done"
 
 
+def parts(voice: str) -> dict[str, str]:
+    """What a voice needs under festival's folder of voices -> Debian's package of it."""
+    if voice in VOICES:
+        return dict([VOICES[voice]])
+    if voice in ACCENTS:
+        return {ACCENTS[voice].group: ACCENTS[voice].package} | parts(FRONT)
+    raise UserError(f"no festival voice {voice!r}; choose one of {', '.join((*VOICES, *ACCENTS))}")
+
+
 def available(voice: str) -> bool:
     """Whether festival and this voice are installed."""
-    return Path("/usr/bin/festival").exists() and (_ROOT / VOICES[voice][0]).exists()
+    return Path("/usr/bin/festival").exists() and all((_ROOT / part).exists() for part in parts(voice))
 
 
 @cache
 def _process(voice: str, owner: int) -> subprocess.Popen:
     """One festival that answers commands; `owner` is our process id: pipes survive no fork."""
-    if voice not in VOICES:
-        raise UserError(f"no festival voice {voice!r}; choose one of {', '.join(VOICES)}")
     if not available(voice):
-        raise UserError(f"voice {voice} is missing: apt-get install festival {VOICES[voice][1]}")
+        packages = " ".join(parts(voice).values())
+        raise UserError(f"voice {voice} is missing: apt-get install festival {packages}")
     process = subprocess.Popen(
         ["festival", "--pipe"], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
         stderr=subprocess.DEVNULL, text=True,
     )
     atexit.register(process.kill)
-    process.stdin.write(f"(voice_{voice})\n")
+    process.stdin.write(f"(voice_{FRONT if voice in ACCENTS else voice})\n")
+    if voice in ACCENTS:
+        process.stdin.write(ACCENTS[voice].program(str(_ROOT)))
     return process
 
 

@@ -19,6 +19,7 @@ from data.samples import LEXICON, samples
 from data.shards import ShardReader
 from data.speaking import SpeakingMaker, build_speaking
 from data.tts import festival, flite, hibari, kokoro
+from data.tts.accents import ACCENTS, ENGLISH
 from data.voices import HEARING, SPEAKING
 from models import phones as model_phones
 from models.errors import UserError
@@ -176,6 +177,51 @@ def test_hibari_missing_says_how_to_get_it(monkeypatch):
 def test_festival_speaks_at_16_khz():
     wave = festival.synthesise("Hello there.", "ked_diphone")
     assert wave.dtype == np.int16 and 0.5 * RATE < len(wave) < 3 * RATE
+
+
+def test_accents_have_a_sound_for_each_english_one():
+    accented = {voice.name: voice for voice in HEARING["accents"]}
+    assert set(accented) == set(ACCENTS) and {voice.engine for voice in accented.values()} == {"festival"}
+    for accent in ACCENTS.values():
+        assert set(accent.says) == set(ENGLISH), "an English sound is misspelt"
+        assert all(1 <= len(said) <= 2 for said in accent.says.values())
+        alike = [other for other in ACCENTS.values() if other.pairs == accent.pairs]
+        known = {sound for other in alike for said in other.says.values() for sound in said}
+        first, second = accent.stand_ins
+        assert set(first) | set(second) <= known, "a stand-in for a sound that is never said"
+
+
+def diphones(accent) -> set[str]:
+    """The pairs of sounds that a voice has, out of the head of its group file."""
+    head, _, rest = (festival._ROOT / accent.group).read_bytes().partition(b"EST_Header_End\n")
+    count = int(head.split(b"NumEntries ")[1].split()[0])
+    return {line.split()[0].decode("latin-1") for line in rest.split(b"\n", count)[:count]}
+
+
+@pytest.mark.parametrize("voice", ACCENTS)
+def test_an_accent_has_nearly_all_pairs_of_sounds(voice):
+    if not festival.available(voice):
+        pytest.skip(f"no {ACCENTS[voice].package}")
+    accent = ACCENTS[voice]
+    (first, second), pairs, missing = accent.stand_ins, diphones(accent), 0
+    for said in accent.says.values():
+        for follows in accent.says.values():
+            a, b = said[-1], follows[0]
+            ways = {f"{x}-{y}" for x in (a, *first.get(a, ())) for y in (b, *second.get(b, ()))}
+            missing += not ways & pairs
+    assert missing <= 0.05 * len(ENGLISH) ** 2
+    usual = festival.synthesise("Hello there, how are you?", voice, 1.0, 120)
+    slow = festival.synthesise("Hello there, how are you?", voice, 1.3, 120)
+    assert usual.dtype == np.int16 and 0.8 * RATE < len(usual) < 3 * RATE and np.abs(usual).max() > 3000
+    assert 1.15 < len(slow) / len(usual) < 1.4
+
+
+def test_a_festival_voice_that_is_missing_names_its_packages(tmp_path, monkeypatch):
+    monkeypatch.setattr(festival, "_ROOT", tmp_path)
+    with pytest.raises(UserError, match="festvox-czech-dita festvox-kallpc16k"):
+        festival._process.__wrapped__("czech_dita", 0)
+    with pytest.raises(UserError, match="no festival voice 'nobody'"):
+        festival.synthesise("Hello.", "nobody")
 
 
 # ---- shards ----------------------------------------------------------------------------------

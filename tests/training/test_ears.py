@@ -20,6 +20,7 @@ from training.media import (
     SWAY,
     WARP,
     colour_mel,
+    hurry_mel,
     mask_mel,
     noises,
     noisy_mel,
@@ -29,6 +30,7 @@ from training.media import (
 from training.objective import epoch_order
 from training.objectives.audio import (
     KEEP_WEIGHT,
+    TEMPO,
     AudioObjective,
     AudioTask,
     ctc_labels,
@@ -115,6 +117,7 @@ def test_a_batch_holds_each_clip_in_two_views():
     reader = [{"mel": mel, "text": "Hello."} for mel in mels]
     objective.size, objective.seed, objective.noisy, objective.masked = 2, 3, 0.0, 1.0
     objective.groups, objective.unheld = [[(reader, 0), (reader, 1)], [(reader, 2), (reader, 3)]], []
+    objective.tempo = 0.0
     objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: "hello")
     objective.model = SimpleNamespace(before=(), said={})
     batch = objective.batch(0, 0, 1)
@@ -129,6 +132,51 @@ def test_a_batch_holds_each_clip_in_two_views():
     first, second = (objective.batch(0, rank, 2) for rank in (0, 1))
     assert first["group"] != second["group"] and not torch.equal(first["plain"], second["plain"])
     assert objective.batch(0, 1, 2)["group"] == second["group"]
+
+
+def test_a_clip_said_faster_keeps_its_sounds_and_their_order():
+    levels = np.repeat(np.arange(10, 210, 10, np.uint8)[None], 128, axis=0).repeat(8, axis=1)  # (128, 160)
+    for rate in (0.75, 1.4):
+        said = hurry_mel(levels, rate)
+        assert said.dtype == np.uint8 and said.shape == (128, int(160 / rate))
+        assert (np.diff(said[0].astype(int)) >= 0).all() and set(range(10, 210, 10)) <= set(said[0].tolist())
+        near = levels[5, (np.arange(int(160 / rate)) * rate).astype(int)]
+        np.testing.assert_allclose(said[5].astype(int), near, atol=10)
+    assert hurry_mel(levels, 1.0) is levels
+
+
+class Said(list):
+    """A reader of clips that are all in memory."""
+
+    def record(self, place: int) -> dict:
+        return self[place]
+
+
+def hurried(text: str, tempo: float) -> AudioObjective:
+    """Eighty groups of one clip of 1.6 s, `tempo` of which are to be said at another speed."""
+    objective = object.__new__(AudioObjective)
+    reader = Said([{"mel": np.full((128, 160), 90, np.uint8), "text": text, "seconds": 1.6}])
+    objective.size, objective.seed, objective.noisy, objective.masked = 1, 3, 0.0, 0.0
+    objective.groups, objective.unheld, objective.tempo = [[(reader, 0)]] * 80, [], tempo
+    objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: text)
+    objective.model = SimpleNamespace(before=(None,), said={})
+    return objective
+
+
+def test_tempo_is_one_for_a_group_and_old_ears_are_not_asked_about_it():
+    objective = hurried("Hello.", 0.5)
+    rates = np.array([objective.rate(number) for number in range(80)])
+    changed = rates[rates != 1.0]
+    assert 25 < len(changed) < 55 and TEMPO[0] <= changed.min() < 0.85 and 1.2 < changed.max() <= TEMPO[1]
+    for step in range(8):
+        number = int(epoch_order(3, 0, 80)[step])
+        batch = objective.batch(step, 0, 1)
+        assert batch["lengths"].tolist() == [int(160 / rates[number])] * 2  # both views alike
+        assert ("held" in batch) == ("plain" in batch) == (rates[number] == 1.0)
+    assert {hurried("Hello.", 0.0).rate(number) for number in range(80)} == {1.0}
+    crowded = hurried("so many letters that there is hardly room for them to be said in a clip", 1.0)
+    rates = [crowded.rate(number) for number in range(80)]
+    assert max(rates) < 1.2 and min(rates) < 0.8  # faster, CTC would have too few slots
 
 
 def test_a_coloured_spectrum_is_the_same_at_all_times_and_leaves_silence():

@@ -42,7 +42,7 @@ from models.letters import LETTERS, SLOTS, spoken_letters
 from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from training.media import disturb_mel, mask_mel, padded_mels
+from training.media import disturb_mel, hurry_mel, mask_mel, padded_mels
 from training.objective import (
     Loss,
     Paths,
@@ -58,10 +58,12 @@ PIECE_WEIGHT = 0.3  # of the pieces' loss, beside 1 of the letters': its gradien
 BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
 KEEP_WEIGHT = 0.5  # of a token's squared distance from what it was, in shares of its length squared
 VIEWS = 2  # ways in which a clip is disturbed in one batch
+TEMPO = 0.75, 1.4  # how fast a clip may be said, of its own speed
 AGREE_WEIGHT = 0.2  # of what one view's letters are from the other's, beside 1 of the letters' loss
 DEV_CLIPS = 96
 FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
-MORE_SEEDS = {"neural": 6, "throats": 7, "heart": 9, "fresh": 10}  # lists of data/voices.py to go on with
+# Lists of data/voices.py to go on with.
+MORE_SEEDS = {"neural": 6, "throats": 7, "heart": 9, "fresh": 10, "accents": 11}
 
 
 def ctc_slots_needed(labels: Sequence) -> int:
@@ -169,7 +171,7 @@ class AudioTask(nn.Module):
         total = letters + AGREE_WEIGHT * apart
         logs = {"letters": letters.detach(), "apart": apart.detach()}
         if self.before:
-            kept = self.kept(encoded, batch)
+            kept = self.kept(encoded, batch) if "held" in batch else torch.zeros(())
             return Loss(total + KEEP_WEIGHT * kept, weight, logs | {"kept": kept.detach()})
         pieces = self.piece_loss(encoded, spelt, batch)
         heard = (HEARD_AT - letters.detach() / weight).clamp(0.0, 1.0)
@@ -218,6 +220,7 @@ class AudioObjective:
             recorded = ShardReader(paths.data / "hearing_real_train")
             parts += [(recorded, i) for i in range(len(recorded))]
         self.noisy, self.masked = config["data"]["noisy"], config["data"]["masked"]
+        self.tempo = config["data"]["tempo"]
         self.unheld = []  # readers of voices that are new to the ears gone on with
         for name, (made, times) in config["data"]["more"].items():
             reader = ShardReader(paths.data / f"hearing_{name}_train")
@@ -240,10 +243,10 @@ class AudioObjective:
         self.model.projector.requires_grad_(False)
         self.model.before = (ears.requires_grad_(False),)
 
-    def fits(self, record: dict) -> bool:
-        """Whether CTC has a slot for every letter and every piece."""
+    def fits(self, record: dict, rate: float = 1.0) -> bool:
+        """Whether CTC has a slot for every letter and every piece, said `rate` times as fast."""
         letters, pieces = spoken_letters(record["text"]), self.tokenizer.encode(record["text"])
-        tokens = audio_tokens(int(record["seconds"] * 100)) - 1  # the mel may be a frame shorter
+        tokens = audio_tokens(int(record["seconds"] * 100 / rate)) - 1  # the mel may be a frame shorter
         fits = ctc_slots_needed(letters) <= SLOTS * tokens and ctc_slots_needed(pieces) <= tokens
         return bool(letters) and fits
 
@@ -259,12 +262,25 @@ class AudioObjective:
             "ends": [piece_ends(self.tokenizer, row) for row in pieces],
         }
 
+    def rate(self, number: int) -> float:
+        """How fast group `number` is said: all of its clips alike, so that they stay of like length.
+
+        Its own speed, too, where CTC would have too few slots for the one drawn.
+        """
+        rng = np.random.default_rng([self.seed, number])
+        if rng.random() >= self.tempo:
+            return 1.0
+        rate = float(np.exp(rng.uniform(*np.log(TEMPO))))
+        fits = all(self.fits(reader.record(place), rate) for reader, place in self.groups[number])
+        return rate if fits else 1.0
+
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         epoch, place = divmod(step, len(self.groups))
         number = int(epoch_order(self.seed, epoch, len(self.groups))[place])
         group = self.groups[number]
-        slots = slice_bounds(self.size, rank, world)
+        slots, rate = slice_bounds(self.size, rank, world), self.rate(number)
         records = [reader[place] for reader, place in (group[i] for i in slots)]
+        records = [record | {"mel": hurry_mel(record["mel"], rate)} for record in records]
         views = []
         for view in range(VIEWS):
             for i, record in zip(slots, records, strict=True):
@@ -272,7 +288,7 @@ class AudioObjective:
                 mel = disturb_mel(record["mel"], rng, self.noisy)
                 views.append(record | {"mel": mask_mel(mel, rng, self.masked)})
         batch = self.collate(views)
-        if self.model.before:
+        if self.model.before and rate == 1.0:
             batch["group"] = (number, rank)  # the same clips whenever it comes again
             if batch["group"] not in self.model.said:  # undisturbed: (clips, 128, T)
                 batch["plain"], _ = padded_mels([record["mel"] for record in records])
