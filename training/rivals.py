@@ -30,6 +30,7 @@ from models.wordlm import WordLM
 from training.media import disturb_mel
 
 MARKS = ".,?!"
+UNHEARD = "unheard.safetensors"  # the table of stage `words` that has not counted what the clips say
 RIVALS = 6  # readings of a clip that are told apart
 ERROR = 5.0  # an expected word error weighs as much as so many nats of a learnt token
 WEIGHT, BONUS = 0.75, 0.5  # of a reading's score, and for each letter: as where transcripts are chosen

@@ -7,7 +7,8 @@ import torch
 from data.render import PLANES, render_with_cells
 from data.scene import Background, Scene, Thing
 from models.tokenizer import Tokenizer
-from training.objectives.omni import pack, replies, replies_right
+from training.objectives.omni import replies, replies_right
+from training.packing import pack
 from training.reading import WordReader, places
 
 SCENE = Scene(

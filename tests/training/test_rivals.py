@@ -1,6 +1,7 @@
 """Rivals: readings of a sound as lessons in choosing."""
 
 import random
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -13,12 +14,14 @@ from inference.config import GenerateConfig
 from models.audio import AudioEncoder
 from models.omni import OmniModel
 from models.tokenizer import Tokenizer
-from models.wordlm import WordLM
+from models.wordlm import FILE, WordLM
+from training.objectives import words
 from training.objectives.omni import OmniObjective, OmniTask
 from training.objectives.words import count_words
 from training.rivals import (
     BONUS,
     RIVALS,
+    UNHEARD,
     WEIGHT,
     RivalMaker,
     build_rivals,
@@ -148,3 +151,20 @@ def test_rivals_are_read_by_ears_and_table(nano_omni_dir, tmp_path):
         assert 1 <= len(clip["rivals"]) <= RIVALS
         scores = [score for _, score, _ in clip["rivals"]]
         assert all(isinstance(wrong, int) for _, _, wrong in clip["rivals"]) and np.isfinite(scores).all()
+
+
+def test_the_table_for_rivals_has_not_counted_what_clips_say(tmp_path, monkeypatch):
+    monkeypatch.setattr(words.sentences, "ordinary", lambda split: [
+        "My cat sat there.", "A blue owl sat there.", "My cat sat there again.", "A blue owl read a book.",
+    ])
+    monkeypatch.setattr(words.sentences, "split_of", lambda sentence: "train")
+    for name, said in (("fresh", "A blue owl sat there!"), ("real", "My cat sat there.")):
+        with ShardWriter(tmp_path / f"hearing_{name}_train", 0) as writer:
+            writer.add({"text": said}, {"mel": np.zeros((128, 1), np.uint8)})
+    paths = SimpleNamespace(real=None, data=tmp_path, final=lambda stage: tmp_path / stage)
+    config = {"model": {"vocabulary": 40, "bigrams": 100, "trigrams": 100},
+              "data": {"questions": 0, "scenes": 0, "short": 0}}
+    words.run(config, paths)
+    shipped, unheard = (WordLM.load(tmp_path / "words" / name) for name in (FILE, UNHEARD))
+    assert "blue" in shipped.words and "blue" not in unheard.words  # then it is met only once
+    assert "cat" in shipped.words and "cat" in unheard.words

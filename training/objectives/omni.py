@@ -26,7 +26,6 @@ from models.projector import Projector
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import VisionEncoder
-from models.wordlm import FILE
 from training.lessons import (
     chat,
     clip_lesson,
@@ -37,12 +36,12 @@ from training.lessons import (
     spoken_picture_lesson,
     transcript_lesson,
 )
-from training.media import disturb_mel, mask_mel, padded_mels, picture
+from training.media import disturb_mel, mask_mel
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
-from training.rivals import ERROR, RIVALS, RivalMaker, build_rivals, expected_errors, worth
+from training.packing import pack_lessons, stack_media
+from training.rivals import ERROR, UNHEARD, RivalMaker, build_rivals, expected_errors, worth
 
-ROW = 256  # tokens: lessons are packed into rows of so many, or of a multiple for the longest
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
@@ -266,46 +265,9 @@ class OmniObjective:
         ]
 
     def collate(self, lessons: list[dict]) -> dict[str, Tensor]:
-        """Pack lessons into rows, and stack the media in reading order.
-
-        ids, targets (of the token after each), packed (the place of its lesson): (R, L) each. Of rivals
-        also rival (R, L), the number of each token's, -1 elsewhere; again, which of the sounds a lesson
-        refers to, in reading order; heard and errors (G, RIVALS).
-        """
-        lengths = [len(lesson["ids"]) - 1 for lesson in lessons]
-        L = -(-max(lengths) // ROW) * ROW
-        rows = pack(lengths, L)
-        ids = torch.full((len(rows), L), self.tokenizer.pad)  # (R, L)
-        targets, packed = torch.full_like(ids, -100), torch.full_like(ids, len(lessons))
-        rivals = [place for place, lesson in enumerate(lessons) if "errors" in lesson]
-        rival = torch.full_like(ids, -1)
-        for row, places in enumerate(rows):
-            start = 0
-            for place in places:
-                part = slice(start, start + lengths[place])
-                ids[row, part] = torch.tensor(lessons[place]["ids"][:-1])
-                targets[row, part] = torch.tensor(lessons[place]["targets"][1:])
-                packed[row, part] = place
-                if "errors" in lessons[place]:
-                    rival[row, part] = rivals.index(place)
-                start = part.stop
-        batch = {"ids": ids, "targets": targets, "packed": packed}
-        if rivals:
-            batch["rival"] = rival
-            for name in ("heard", "errors"):
-                batch[name] = torch.tensor([lessons[i][name] for i in rivals]).view(-1, RIVALS)
-        lessons = [lessons[place] for places in rows for place in places]  # reading order
-        images = [picture(image) for lesson in lessons for image in lesson["images"]]
-        sounds = [sound for lesson in lessons for sound in lesson["sounds"]]
-        if images:
-            batch["pixels"] = torch.stack(images)  # (N, 3, 224, 224)
-        if sounds:
-            once = {id(sound): sound for sound in sounds}  # rivals share theirs
-            if len(once) < len(sounds):
-                numbers = {key: number for number, key in enumerate(once)}
-                batch["again"] = [numbers[id(sound)] for sound in sounds]
-            batch["mel"], batch["lengths"] = padded_mels(list(once.values()))  # (N, 128, T), (N,)
-        return batch
+        """Lessons packed into rows, and their media in reading order; see training/packing.py."""
+        batch, lessons = pack_lessons(lessons, self.tokenizer.pad)
+        return batch | stack_media(lessons)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         lessons = []
@@ -344,20 +306,6 @@ class OmniObjective:
         (folder / "tokenizer.model").write_bytes(self.tokenizer.path.read_bytes())
 
 
-def pack(lengths: list[int], size: int) -> list[list[int]]:
-    """Which items share a row of `size` places: each goes into the first row with room for it."""
-    rows: list[list[int]] = []
-    room: list[int] = []
-    for item in sorted(range(len(lengths)), key=lambda i: -lengths[i]):
-        row = next((r for r, left in enumerate(room) if left >= lengths[item]), len(rows))
-        if row == len(rows):
-            rows.append([])
-            room.append(size)
-        rows[row].append(item)
-        room[row] -= lengths[item]
-    return rows
-
-
 def reply_starts(targets: Tensor) -> Tensor:
     """True where a reply begins. (S,) -> (S,)"""
     learnt = targets != -100
@@ -385,7 +333,7 @@ def prepare(config: dict, paths: Paths) -> None:
         build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
     if data["shares"]["choice"]:
         heard = tuple(paths.data / f"hearing_{name}_train" for name in data["more"])
-        ears, words = paths.need("audio"), paths.need("words") / FILE
+        ears, words = paths.need("audio"), paths.need("words") / UNHEARD
         make = RivalMaker(ears, words, heard, data["noisy"], config["seed"])
         build_rivals(paths.data / "rivals", make, data["rivals"], workers)
 

@@ -1,9 +1,13 @@
 """Counts the table of words that judges transcripts (models/wordlm.py).
 
-Writes `<runs>/words/final/words.safetensors`. Not a gradient stage: it runs once, in a minute and a
-half. It reads what ears are trained to hear: ordinary sentences of the training split (all turns of the
-dialogues, of which the Thinker's transcripts are a seventh), questions about the world, digits, single
-words, and what the speakers of the recorded sets were given to read, where they are speakers to train on.
+Writes `<runs>/words/final/words.safetensors`. Not a gradient stage: it runs once, in three minutes. It
+reads what ears are trained to hear: ordinary sentences of the training split (all turns of the dialogues,
+of which the Thinker's transcripts are a seventh), questions about the world, digits, single words, and
+what the speakers of the recorded sets were given to read, where they are speakers to train on.
+
+A second table, `unheard.safetensors`, is the same but for the sentences that clips to train on say. It
+stands where a Thinker learns to choose among readings (training/rivals.py): of a sentence that was
+counted, the right reading mostly leads, which is not how it is with what a user says.
 
 Source: modified Kneser-Ney estimates, Chen and Goodman 1999; n-grams are kept by how much their count
 times the logarithm gains over backing off (weighted difference, Seymore and Rosenfeld 1996).
@@ -25,9 +29,11 @@ from data.scenes import SEEDS, MakeScene
 from data.shards import ShardReader
 from models.letters import spoken_letters
 from models.wordlm import EDGE, FILE, ORDER, Level, WordLM, quantised
+from training.rivals import UNHEARD
 
 BITS = np.uint64(16)  # of a word in the number that stands for an n-gram, the first word highest
 WORD = np.uint64(0xFFFF)
+RECORDED = "hearing_real_train"
 LEAST = 2  # times that a word must occur to be listed
 NEVER = 1e-7  # probability of a listed word that nothing was counted for
 
@@ -188,11 +194,24 @@ def count_words(spoken: Iterable[str], vocabulary: int, bigrams: int, trigrams: 
     return WordLM(words, levels(keys, rows))
 
 
+def said_in_clips(folder: Path) -> set[str]:
+    """What engines say in the clips to train on, in letters; people's readings are not among it."""
+    shards = [path for path in folder.glob("hearing_*train") if path.name != RECORDED]
+    readers = [ShardReader(path) for path in shards]
+    return {
+        spoken_letters(reader.record(place)["text"]) for reader in readers for place in range(len(reader))
+    }
+
+
 def run(config: dict, paths) -> None:
     """Entry point of `train.py words`; `paths` has .real (or None), .data and .final(stage)."""
-    target = Path(paths.final("words")) / FILE
-    target.parent.mkdir(parents=True, exist_ok=True)
-    spoken = lines(paths.real, config["data"], Path(paths.data) / "hearing_real_train")
-    table = count_words(tqdm(spoken, desc="words", unit=" sentences"), **config["model"])
-    table.save(target)
-    print(f"words: {target}, {sum(len(level.logs) for level in table.levels):,} n-grams")
+    target = Path(paths.final("words"))
+    target.mkdir(parents=True, exist_ok=True)
+    spoken = lines(paths.real, config["data"], Path(paths.data) / RECORDED)
+    spoken = list(tqdm(spoken, desc="words", unit=" sentences"))
+    heard = said_in_clips(Path(paths.data))
+    unheard = [line for line in spoken if line not in heard]
+    for name, counts in ((FILE, spoken), (UNHEARD, unheard)):
+        table = count_words(counts, **config["model"])
+        table.save(target / name)
+        print(f"words: {target / name}, {sum(len(level.logs) for level in table.levels):,} n-grams")
