@@ -45,6 +45,15 @@ def padded_mels(levels: list[np.ndarray]) -> tuple[Tensor, Tensor]:
     return mels, torch.tensor([level.shape[1] for level in levels])
 
 
+def between(levels: np.ndarray, at: np.ndarray, axis: int) -> np.ndarray:
+    """Levels (128, T) read at places between theirs along an axis, which `at` holds: (128 or 1, any)."""
+    low = at.astype(int)
+    high = np.minimum(low + 1, levels.shape[axis] - 1)
+    share = (at - low).astype(np.float32)
+    below, above = (np.take_along_axis(levels, place, axis) for place in (low, high))
+    return np.round(below * (1 - share) + above * share).astype(levels.dtype)
+
+
 def warp_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Three times in four, another throat: the mel axis stretched, by up to WARP as a whole, by up to
     BEND in each of PARTS of it, and by up to SWAY as sounds follow each other. (128, T)
@@ -62,11 +71,7 @@ def warp_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     sways = np.stack([np.interp(when, np.arange(len(row)), row) for row in sounds])  # (PARTS, T)
     slopes = np.repeat(slopes[:, None] * sways, bins // PARTS, axis=0)  # (128, T)
     at = np.minimum(slopes.cumsum(0) - slopes[0], bins - 1)  # (128, T) where each bin is read
-    low = at.astype(int)
-    high = np.minimum(low + 1, bins - 1)
-    share = (at - low).astype(np.float32)  # (128, T)
-    below, above = (np.take_along_axis(levels, place, 0) for place in (low, high))
-    return np.round(below * (1 - share) + above * share).astype(levels.dtype)
+    return between(levels, at, 0)
 
 
 def hurry_mel(levels: np.ndarray, rate: float) -> np.ndarray:
@@ -79,10 +84,7 @@ def hurry_mel(levels: np.ndarray, rate: float) -> np.ndarray:
         return levels
     frames = levels.shape[1]
     at = np.minimum(np.arange(int(frames / rate)) * rate, frames - 1)  # (T / rate,) where each is read
-    low = at.astype(int)
-    share = (at - low).astype(np.float32)  # (T / rate,)
-    mixed = levels[:, low] * (1 - share) + levels[:, np.minimum(low + 1, frames - 1)] * share
-    return np.round(mixed).astype(levels.dtype)
+    return between(levels, at[None], 1)
 
 
 def colour_mel(levels: np.ndarray, rng: np.random.Generator) -> np.ndarray:

@@ -53,9 +53,10 @@ def _process(voice: str, owner: int) -> subprocess.Popen:
         stderr=subprocess.DEVNULL, text=True,
     )
     atexit.register(process.kill)
-    process.stdin.write(f"(voice_{FRONT if voice in ACCENTS else voice})\n")
-    if voice in ACCENTS:
-        process.stdin.write(ACCENTS[voice].program(str(_ROOT)))
+    accent = ACCENTS.get(voice)
+    process.stdin.write(f"(voice_{FRONT if accent else voice})\n")
+    if accent:
+        process.stdin.write(accent.program(str(_ROOT)))
     return process
 
 

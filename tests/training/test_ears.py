@@ -13,6 +13,7 @@ from models.audio import AudioConfig, AudioEncoder
 from models.errors import UserError
 from models.mel import log_mel
 from models.omni import OmniModel
+from tests.training.records import Records
 from training.media import (
     BEND,
     COLOUR,
@@ -145,17 +146,10 @@ def test_a_clip_said_faster_keeps_its_sounds_and_their_order():
     assert hurry_mel(levels, 1.0) is levels
 
 
-class Said(list):
-    """A reader of clips that are all in memory."""
-
-    def record(self, place: int) -> dict:
-        return self[place]
-
-
 def hurried(text: str, tempo: float) -> AudioObjective:
     """Eighty groups of one clip of 1.6 s, `tempo` of which are to be said at another speed."""
     objective = object.__new__(AudioObjective)
-    reader = Said([{"mel": np.full((128, 160), 90, np.uint8), "text": text, "seconds": 1.6}])
+    reader = Records([{"mel": np.full((128, 160), 90, np.uint8), "text": text, "seconds": 1.6}])
     objective.size, objective.seed, objective.noisy, objective.masked = 1, 3, 0.0, 0.0
     objective.groups, objective.unheld, objective.tempo = [[(reader, 0)]] * 80, [], tempo
     objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: text)

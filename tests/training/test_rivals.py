@@ -15,6 +15,7 @@ from models.audio import AudioEncoder
 from models.omni import OmniModel
 from models.tokenizer import Tokenizer
 from models.wordlm import FILE, WordLM
+from tests.training.records import Records
 from training.objectives import words
 from training.objectives.omni import OmniObjective, OmniTask
 from training.objectives.words import count_words
@@ -41,20 +42,13 @@ def record(seconds: int = 1) -> dict:
     return {"text": TEXTS[0], "kind": "sentence", "seconds": seconds, "mel": levels, "rivals": rivals}
 
 
-class Reader(list):
-    """Records as a ShardReader has them."""
-
-    def record(self, i: int) -> dict:
-        return self[i]
-
-
 def joint(folder, **readers) -> OmniObjective:
     """The joint stage with these clips for training and no other data."""
     objective = object.__new__(OmniObjective)
     objective.model = OmniTask(OmniModel.from_pretrained(folder))
     objective.tokenizer = Tokenizer(folder / "tokenizer.model")
-    objective.readers = {(name, "train"): Reader(records) for name, records in readers.items()}
-    objective.readers["scenes", "train"] = Reader()
+    objective.readers = {(name, "train"): Records(records) for name, records in readers.items()}
+    objective.readers["scenes", "train"] = Records()
     objective.speech, objective.noisy = ("hearing",), 0.0
     objective.heard = {"train": objective.sort_heard("train")}
     return objective
