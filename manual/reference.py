@@ -35,6 +35,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "further": "audio: utterances by more voices; omni: whether they are learnt from, too",
     "more": "further lists of voices; audio, begun from a checkpoint: utterances of each, times an epoch",
     "noisy": "the share of clips that noise is added to anew each time they are heard",
+    "misheard": "spoken questions that are read for lessons with what was misheard; 0: none",
     "rivals": "clips that are read for lessons in choosing, where `shares` has any of kind choice",
     "masked": "the share of clips that are heard with gaps (SpecAugment)",
     "tempo": "the share of batches whose clips are all said faster or slower, at 0.75 to 1.4 of their speed",

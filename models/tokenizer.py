@@ -158,11 +158,14 @@ class Tokenizer:
         return ids
 
     def encode_chat_targets(self, messages: list[Message]) -> tuple[list[int], list[int]]:
-        """Ids of a finished chat, and a mask that is 1 on assistant text and its eos."""
+        """Ids of a finished chat, and a mask that is 1 on assistant text and its eos.
+
+        A message with "learnt": False is read and not learnt, as what was misheard is.
+        """
         ids, mask = [BOS], [0]
         for message in messages:
             role, content = self._message(message)
-            spoken = int(message["role"] == "assistant")
+            spoken = int(message["role"] == "assistant" and message.get("learnt", True))
             ids += [role, *content, EOS]
             mask += [0] + [spoken] * (len(content) + 1)
         return ids, mask

@@ -108,11 +108,17 @@ def rival_lesson(record: dict, text: str) -> dict:
 
 
 def spoken(record: dict, media: list[dict], rng: random.Random) -> list[dict]:
-    """The messages of a spoken question: written down and then answered as typed, or at once."""
+    """The messages of a spoken question: written down and then answered as typed, or at once.
+
+    One whose rivals are known is written down as the ears read it first, rightly or not: a question
+    misheard is to be answered as far as it was understood, and the mishearing is not learnt.
+    """
     answer = record["question"]["answer"]
     if rng.random() < NOTED:
-        heard = turn([sound_part(record), text_part(TRANSCRIBE_QUESTION)], record["text"])
-        return heard + turn([*media, text_part(record["text"])], answer)
+        text = record["rivals"][0][0] if "rivals" in record else record["text"]
+        heard = turn([sound_part(record), text_part(TRANSCRIBE_QUESTION)], text)
+        heard[1]["learnt"] = text == record["text"]
+        return heard + turn([*media, text_part(text)], answer)
     return turn([*media, sound_part(record)], answer)
 
 

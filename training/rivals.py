@@ -81,10 +81,11 @@ def listener(ears: Path, words: Path) -> tuple[AudioEncoder, WordLM]:
 
 
 @lru_cache(maxsize=1)
-def clips(folders: tuple[Path, ...]) -> list[tuple[ShardReader, int]]:
-    """All clips of several folders."""
+def clips(folders: tuple[Path, ...], kinds: tuple[str, ...]) -> list[tuple[ShardReader, int]]:
+    """All clips of several folders, or those of some kinds."""
     readers = [ShardReader(folder) for folder in folders]
-    return [(reader, place) for reader in readers for place in range(len(reader))]
+    places = ((reader, place) for reader in readers for place in range(len(reader)))
+    return [(r, i) for r, i in places if not kinds or r.record(i)["kind"] in kinds]
 
 
 @dataclass(frozen=True)
@@ -96,11 +97,12 @@ class RivalMaker:
     folders: tuple[Path, ...]  # of shards
     noisy: float  # share of clips that noise is added to
     seed: int
+    kinds: tuple[str, ...] = ()  # of clips; none: all of them
 
     @torch.inference_mode()
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
         """The clip as it was heard, with (reading, score beside the Thinker's, errors) of each rival."""
-        places = clips(self.folders)
+        places = clips(self.folders, self.kinds)
         rng = np.random.default_rng([self.seed, index])
         order = np.random.default_rng(self.seed).permutation(len(places))
         reader, place = places[order[index % len(places)]]
@@ -118,7 +120,7 @@ class RivalMaker:
             )
             for letters, score in readings(log_probs, wording)[:RIVALS]
         ]
-        kept = ("text", "kind", "voice", "seconds")
+        kept = ("text", "kind", "question", "scene", "voice", "seconds")
         return {name: record[name] for name in kept if name in record} | {"rivals": rivals}, {"mel": mel}
 
 

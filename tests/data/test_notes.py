@@ -10,6 +10,7 @@ from data.questions import scene_groups
 from data.scene import Background, Scene, Thing, sample_scene
 from models.notes import reading_order
 from models.omni import NOTE_QUESTION
+from models.tokenizer import Tokenizer
 from training import lessons
 
 
@@ -92,3 +93,18 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
     assert len(said) == 2 + 2 * bool(share)
     if share:
         assert said[1] == "Who are you?" and said[2][0]["text"] == "Who are you?"
+
+
+@pytest.mark.parametrize("reading", ["Who are you?", "Who are ewe?"])
+def test_what_was_misheard_is_asked_and_not_learnt(monkeypatch, nano_omni_dir, reading):
+    import numpy as np
+
+    monkeypatch.setattr(lessons, "NOTED", 1.0)
+    record = {"mel": np.zeros((128, 80), np.uint8), "text": "Who are you?"}
+    record |= {"question": {"answer": "I am μOmni."}, "rivals": [[reading, 0.0, 1]]}
+    messages = lessons.spoken_lesson(record, random.Random(0))["messages"]
+    assert messages[1]["content"] == messages[2]["content"][0]["text"] == reading
+    tokenizer = Tokenizer(nano_omni_dir / "tokenizer.model")
+    ids, mask = tokenizer.encode_chat_targets(messages)
+    learnt = tokenizer.decode([i for i, m in zip(ids, mask, strict=True) if m])
+    assert ("Who are" in learnt) == (reading == "Who are you?") and "I am" in learnt

@@ -1,6 +1,7 @@
 """Rivals: readings of a sound as lessons in choosing."""
 
 import random
+from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
@@ -48,7 +49,7 @@ def joint(folder, **readers) -> OmniObjective:
     objective.model = OmniTask(OmniModel.from_pretrained(folder))
     objective.tokenizer = Tokenizer(folder / "tokenizer.model")
     objective.readers = {(name, "train"): Records(records) for name, records in readers.items()}
-    objective.readers["scenes", "train"] = Records()
+    objective.readers.setdefault(("scenes", "train"), Records())
     objective.speech, objective.noisy = ("hearing",), 0.0
     objective.heard = {"train": objective.sort_heard("train")}
     return objective
@@ -115,8 +116,22 @@ def test_clips_without_a_choice_are_left_out(nano_omni_dir):
     assert objective.heard["train"]["choice"] == [("rivals", 3), ("rivals", 1)]  # the shortest first
 
 
+def test_questions_with_rivals_are_asked_as_they_were_misheard(nano_omni_dir):
+    talk = record() | {"kind": "talk_question", "question": {"answer": "Yes."}}
+    scene = record() | {"kind": "scene_question", "question": {"answer": "No."}, "scene": 1}
+    objective = joint(nano_omni_dir, misheard=[talk, scene, scene | {"scene": 0}], scenes=[{}])
+    heard = objective.heard["train"]
+    assert heard["spoken"] == [("misheard", 0)] and not heard["transcript"]
+    assert heard["spoken_picture"] == [("misheard", 2)]  # there is one scene
+    assert len(heard["choice"]) == 3
+    objective.noisy = 1.0
+    lesson = objective.lesson("spoken", random.Random(0), "train", 0.5)
+    assert np.array_equal(lesson["sounds"][0], talk["mel"])  # noise was added before it was read
+
+
 def test_utterances_are_heard_with_noise(nano_omni_dir):
-    objective = joint(nano_omni_dir, hearing=[record()])
+    plain = {name: value for name, value in record().items() if name != "rivals"}
+    objective = joint(nano_omni_dir, hearing=[plain])
     mels = {}
     for noisy in (0.0, 1.0):
         objective.noisy = noisy
@@ -133,8 +148,10 @@ def test_rivals_are_read_by_ears_and_table(nano_omni_dir, tmp_path):
     with ShardWriter(tmp_path / "clips", 0) as writer:
         for seconds in (1, 2):
             clip = record(seconds)
-            writer.add({name: clip[name] for name in ("text", "kind", "seconds")} | {"voice": "nobody"},
-                       {"mel": clip["mel"]})
+            said = {"text": clip["text"], "kind": "word", "seconds": seconds, "voice": "nobody"}
+            if seconds == 2:
+                said |= {"kind": "talk_question", "question": {"answer": "No."}}
+            writer.add(said, {"mel": clip["mel"]})
     make = RivalMaker(tmp_path / "ears", tmp_path / "words.safetensors", (tmp_path / "clips",), 0.5, 7)
     build_rivals(tmp_path / "rivals", make, 2, workers=1)
     made = [make(index) for index in (0, 1, 0)]
@@ -145,6 +162,8 @@ def test_rivals_are_read_by_ears_and_table(nano_omni_dir, tmp_path):
         assert 1 <= len(clip["rivals"]) <= RIVALS
         scores = [score for _, score, _ in clip["rivals"]]
         assert all(isinstance(wrong, int) for _, _, wrong in clip["rivals"]) and np.isfinite(scores).all()
+    asked = replace(make, kinds=("talk_question",))
+    assert [asked(index)[0]["question"]["answer"] for index in (0, 1)] == ["No."] * 2
 
 
 def test_the_table_for_rivals_has_not_counted_what_clips_say(tmp_path, monkeypatch):

@@ -47,6 +47,7 @@ SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are har
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = ("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "english", "choice")
+QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
 UNASKED = {"english", "choice"}  # kinds that dev has no items of
 
 
@@ -132,6 +133,8 @@ class OmniObjective:
         self.speech = ("hearing", "further", "recorded", *config["data"]["more"])
         if self.shares["choice"]:
             self.readers["rivals", "train"] = ShardReader(paths.data / "rivals")
+        if config["data"]["misheard"]:
+            self.readers["misheard", "train"] = ShardReader(paths.data / "misheard")
         self.noisy = config["data"]["noisy"]
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
@@ -167,23 +170,23 @@ class OmniObjective:
     def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
         """Which utterances (reader, index) can serve as which lesson, the shortest first."""
         scenes = len(self.readers["scenes", split])
-        heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": []}
+        heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": [], "choice": []}
         places = [
             (name, i)
-            for name in self.speech
+            for name in (*self.speech, "rivals", "misheard")
             for i in range(len(self.readers.get((name, split), ())))
         ]
         for place in sorted(places, key=lambda p: self.heard_record(p, split)["seconds"]):
             record = self.heard_record(place, split)
-            heard["transcript"].append(place)
+            if "rivals" not in record:
+                heard["transcript"].append(place)
+            elif worth(record):
+                heard["choice"].append(place)
             if record["kind"] == "talk_question":
                 heard["spoken"].append(place)
             if record["kind"] == "scene_question" and record["scene"] < scenes:
                 heard["spoken_picture"].append(place)
-        rivals = self.readers.get(("rivals", split), ())
-        told = [i for i in range(len(rivals)) if worth(rivals.record(i))]
-        told.sort(key=lambda i: rivals.record(i)["seconds"])
-        return heard | {"choice": [("rivals", i) for i in told]}
+        return heard
 
     def heard_record(self, place: tuple[str, int], split: str) -> dict:
         """What an utterance says, without its sound."""
@@ -212,7 +215,7 @@ class OmniObjective:
         """
         if kind in ("transcript", "spoken", "spoken_picture"):
             record = self.draw(kind, rng, split, length)
-            if split == "train":
+            if split == "train" and "rivals" not in record:  # those are disturbed as they were read
                 chance = np.random.default_rng(rng.randrange(1 << 30))
                 mel = disturb_mel(record["mel"], chance, self.noisy)
                 record = record | {"mel": mask_mel(mel, chance)}
@@ -331,11 +334,14 @@ def prepare(config: dict, paths: Paths) -> None:
     for split, seed in SEEDS.items():
         count = data["clips"] if split == "train" else data["held_out"]
         build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
-    if data["shares"]["choice"]:
-        heard = tuple(paths.data / f"hearing_{name}_train" for name in data["more"])
+    rivals = data["rivals"] if data["shares"]["choice"] else 0
+    for name, count, kinds in (("rivals", rivals, ()), ("misheard", data["misheard"], QUESTIONS)):
+        if not count:
+            continue
+        heard = tuple(paths.data / f"hearing_{more}_train" for more in data["more"])
         ears, words = paths.need("audio"), paths.need("words") / UNHEARD
-        make = RivalMaker(ears, words, heard, data["noisy"], config["seed"])
-        build_rivals(paths.data / "rivals", make, data["rivals"], workers)
+        make = RivalMaker(ears, words, heard, data["noisy"], config["seed"], kinds)
+        build_rivals(paths.data / name, make, count, workers)
 
 
 def build(config: dict, paths: Paths) -> OmniObjective:
