@@ -81,11 +81,13 @@ def listener(ears: Path, words: Path) -> tuple[AudioEncoder, WordLM]:
 
 
 @lru_cache(maxsize=1)
-def clips(folders: tuple[Path, ...], kinds: tuple[str, ...]) -> list[tuple[ShardReader, int]]:
-    """All clips of several folders, or those of some kinds."""
+def clips(folders: tuple[Path, ...], kinds: tuple[str, ...], seed: int) -> list[tuple[ShardReader, int]]:
+    """All clips of several folders, or those of some kinds, in an order by lot."""
     readers = [ShardReader(folder) for folder in folders]
-    places = ((reader, place) for reader in readers for place in range(len(reader)))
-    return [(r, i) for r, i in places if not kinds or r.record(i)["kind"] in kinds]
+    places = [(reader, place) for reader in readers for place in range(len(reader))]
+    if kinds:
+        places = [(reader, place) for reader, place in places if reader.record(place)["kind"] in kinds]
+    return [places[i] for i in np.random.default_rng(seed).permutation(len(places))]
 
 
 @dataclass(frozen=True)
@@ -102,10 +104,9 @@ class RivalMaker:
     @torch.inference_mode()
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
         """The clip as it was heard, with (reading, score beside the Thinker's, errors) of each rival."""
-        places = clips(self.folders, self.kinds)
+        places = clips(self.folders, self.kinds, self.seed)
         rng = np.random.default_rng([self.seed, index])
-        order = np.random.default_rng(self.seed).permutation(len(places))
-        reader, place = places[order[index % len(places)]]
+        reader, place = places[index % len(places)]
         record = reader[place]
         mel = disturb_mel(record["mel"], rng, self.noisy)  # (128, T)
         ears, wording = listener(self.ears, self.words)

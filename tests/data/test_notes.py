@@ -2,6 +2,7 @@
 
 import random
 
+import numpy as np
 import pytest
 
 from data.captions import score_caption, sights
@@ -82,8 +83,6 @@ def test_lessons_begin_with_notes_or_with_the_picture(record, monkeypatch, share
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, share):
-    import numpy as np
-
     monkeypatch.setattr(lessons, "NOTED", share)
     mel = np.zeros((128, 80), np.uint8)
     record = {"mel": mel, "text": "Who are you?", "question": {"answer": "I am μOmni."}}
@@ -97,8 +96,6 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
 
 @pytest.mark.parametrize("reading", ["Who are you?", "Who are ewe?"])
 def test_what_was_misheard_is_asked_and_not_learnt(monkeypatch, nano_omni_dir, reading):
-    import numpy as np
-
     monkeypatch.setattr(lessons, "NOTED", 1.0)
     record = {"mel": np.zeros((128, 80), np.uint8), "text": "Who are you?"}
     record |= {"question": {"answer": "I am μOmni."}, "rivals": [[reading, 0.0, 1]]}

@@ -335,10 +335,10 @@ def prepare(config: dict, paths: Paths) -> None:
         count = data["clips"] if split == "train" else data["held_out"]
         build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
     rivals = data["rivals"] if data["shares"]["choice"] else 0
+    heard = tuple(paths.data / f"hearing_{name}_train" for name in data["more"])
     for name, count, kinds in (("rivals", rivals, ()), ("misheard", data["misheard"], QUESTIONS)):
         if not count:
             continue
-        heard = tuple(paths.data / f"hearing_{more}_train" for more in data["more"])
         ears, words = paths.need("audio"), paths.need("words") / UNHEARD
         make = RivalMaker(ears, words, heard, data["noisy"], config["seed"], kinds)
         build_rivals(paths.data / name, make, count, workers)
