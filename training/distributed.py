@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import gc
 import os
 from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass, field
@@ -11,13 +12,14 @@ from datetime import timedelta
 import torch
 import torch.distributed as dist
 from torch import nn
-from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.device_mesh import DeviceMesh, init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.nn.parallel import DistributedDataParallel
 
 from models.errors import UserError
 
 TIMEOUT = timedelta(hours=12)  # the others wait while rank 0 makes data
+_meshes: list[DeviceMesh] = []  # of sharded models
 
 
 @dataclass(frozen=True)
@@ -72,9 +74,18 @@ def start(device: str | None) -> World:
 
 
 def stop() -> None:
-    """Leaves the group, if there is one."""
-    if dist.is_initialized():
-        dist.destroy_process_group()
+    """Leaves the group, if there is one, and ends its threads.
+
+    A mesh lives on in PyTorch's caches and keeps the group. A thread of gloo's that lets go of a tensor
+    while Python ends aborts the process (pytorch/pytorch pull request 179291).
+    """
+    if not dist.is_initialized():
+        return
+    dist.destroy_process_group()
+    for mesh in _meshes:
+        mesh._pg_registry.clear()
+    _meshes.clear()
+    gc.collect()  # what was sharded refers to the group, in circles
 
 
 def parallelise(model: nn.Module, kind: str, world: World) -> nn.Module:
@@ -88,6 +99,7 @@ def parallelise(model: nn.Module, kind: str, world: World) -> nn.Module:
     if kind == "fsdp":
         model = copy.deepcopy(model)
         mesh = init_device_mesh(world.device.type, (world.size,))
+        _meshes.append(mesh)
         for name, module in model.named_modules():
             if isinstance(module, nn.ModuleList) and name.split(".")[-1] in ("layers", "blocks"):
                 for block in module:
