@@ -20,7 +20,8 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
-from models.readings import Reading, readings
+from models.expectation import expected
+from models.readings import Reading, judged, readings
 from models.tokenizer import Tokenizer
 
 BONUS = 0.5  # for each letter: answers that have come further are compared with those that lag
@@ -143,4 +144,6 @@ def speller_for(model, prompt: Prompt, config: GenerateConfig, tokenizer) -> Spe
         return None
     mel = prompt.mels[-1].to(next(model.parameters()))
     heard = readings(model.spelled(mel).cpu(), model.wording)[:READINGS]
+    if model.expects:
+        heard = judged(heard, expected(model.thinker, tokenizer, [one.letters for one in heard]))
     return Speller(heard, config.ctc_weight, pieces_of(tokenizer), config.eos_token_id)

@@ -60,6 +60,7 @@ class OmniModel(nn.Module):
         glance: Glance | None = None,
         finder: Finder | None = None,
         wording: WordLM | None = None,
+        expects: bool = False,
     ):
         super().__init__()
         self.thinker = thinker
@@ -67,7 +68,7 @@ class OmniModel(nn.Module):
         self.glance, self.finder = glance, finder
         self.audio, self.audio_projector = audio, audio_projector
         self.image_token, self.audio_token = image_token, audio_token
-        self.picture_notes, self.wording = picture_notes, wording
+        self.picture_notes, self.wording, self.expects = picture_notes, wording, expects
 
     def encode_images(self, pixels: Tensor) -> Tensor:
         """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""
@@ -150,6 +151,7 @@ class OmniModel(nn.Module):
             "audio_token_id": self.audio_token,
             "picture_notes": self.picture_notes,
             "words": self.wording is not None,
+            "expects": self.expects,
         }
         write_json(path, read_json(path) | values)
 
@@ -171,6 +173,7 @@ class OmniModel(nn.Module):
             audio_token=values["audio_token_id"],
             picture_notes=values.get("picture_notes", False),
             wording=WordLM.load(Path(folder) / FILE) if values.get("words") else None,
+            expects=values.get("expects", False),
         )
         return model.eval()
 

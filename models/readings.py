@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from operator import itemgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from torch import Tensor
@@ -25,6 +25,7 @@ WIDTH = 300  # texts that are followed
 BEHIND = 16.0  # nats: texts so much less likely than the best are given up
 UNHEARD = -6.0  # nats: letters less likely in a slot are not tried there
 WORDS = 1.2  # weight of the words' logarithm beside the letters'
+TABLE, LINE = 0.6, 0.6  # weights of table and Thinker in the end, where it knows what people say
 BONUS = 1.5  # nats for each letter, or texts of fewer and longer words would win
 NEVER = -1e9  # a logarithm; finite, so that differences of two are
 
@@ -54,6 +55,7 @@ class Reading(NamedTuple):
 
     letters: str
     score: float
+    words: float = 0.0  # what the table says of it, which `score` holds WORDS times
 
 
 def either(a: float, b: float) -> float:
@@ -73,12 +75,24 @@ def readings(log_probs: Tensor, wording: WordLM | None) -> list[Reading]:
     texts = [Text("", NEVER, 0.0, 0.0, (EDGE,), 0.0)]
     for slot in log_probs.tolist():
         texts = _listen(texts, slot, wording)
-    found: dict[str, float] = {}
+    found: dict[str, Reading] = {}
     for text in texts:
-        letters = text.letters.rstrip()
-        score = _ended(text, wording)
-        found[letters] = max(found.get(letters, NEVER), score)
-    return [Reading(*item) for item in sorted(found.items(), key=lambda item: -item[1])]
+        reading = _ended(text, wording)
+        if reading.letters not in found or found[reading.letters].score < reading.score:
+            found[reading.letters] = reading
+    return sorted(found.values(), key=attrgetter("score"), reverse=True)
+
+
+def judged(heard: list[Reading], expected: list[float]) -> list[Reading]:
+    """Readings as one judges them who also knows how likely each is as a line (models/expectation.py).
+
+    The table was needed to find them. It knows less about a whole line, so its weight is taken back in part.
+    """
+    both = [
+        one._replace(score=one.score - (WORDS - TABLE) * one.words + LINE * nats)
+        for one, nats in zip(heard, expected, strict=True)
+    ]
+    return sorted(both, key=attrgetter("score"), reverse=True)
 
 
 def _listen(texts: list[Text], slot: list[float], wording: WordLM | None) -> list[Text]:
@@ -130,10 +144,11 @@ def _grown(text: Text, letter: str, wording: WordLM | None) -> Text:
     return Text(letters, NEVER, NEVER, text.words, text.context, begun)
 
 
-def _ended(text: Text, wording: WordLM | None) -> float:
-    """The score of a text that goes no further."""
+def _ended(text: Text, wording: WordLM | None) -> Reading:
+    """A text that goes no further."""
+    letters = text.letters.rstrip()
     if wording is None or not text.letters:
-        return text.score()
+        return Reading(letters, text.score())
     whole = text if text.letters[-1] == " " else _grown(text, " ", wording)
     words = whole.words + wording.log_prob(whole.context, EDGE)
-    return text.heard() + WORDS * words + BONUS * len(text.letters.rstrip())
+    return Reading(letters, text.heard() + WORDS * words + BONUS * len(letters), words)

@@ -1,9 +1,10 @@
 """Rivals: the readings of a sound that the Thinker has to choose among, to learn choosing from.
 
 Where a transcript is wanted, the ears' letters and the table of words say what may have been said
-(models/readings.py), and the Thinker's logarithm is added to theirs (inference/spelling.py). A Thinker
-that has only learnt to write the truth was never shown what it is to be told from. Here it is: of clips
-of the training split, disturbed as ears are taught, the best readings with their scores and their errors.
+(models/readings.py), and the Thinker's logarithm is added to theirs (inference/spelling.py), as is that of
+the line by itself where it has learnt such lines (training/spoken.py). A Thinker that has only learnt to
+write the truth was never shown what it is to be told from. Here it is: of clips of the training split,
+disturbed as ears are taught, the best readings with their scores and their errors.
 
 Paper: Prabhavalkar et al., Minimum word error rate training for attention-based sequence-to-sequence
 models, arXiv:1712.01818.
@@ -25,7 +26,7 @@ from data.shards import ShardReader, generate
 from data.words import edit_distance
 from models.audio import AudioEncoder
 from models.letters import spoken_letters
-from models.readings import readings
+from models.readings import LINE, Reading, judged, readings
 from models.wordlm import WordLM
 from training.media import disturb_mel
 
@@ -34,6 +35,7 @@ UNHEARD = "unheard.safetensors"  # the table of stage `words` that has not count
 RIVALS = 6  # readings of a clip that are told apart
 ERROR = 5.0  # an expected word error weighs as much as so many nats of a learnt token
 WEIGHT, BONUS = 0.75, 0.5  # of a reading's score, and for each letter: as where transcripts are chosen
+WRITTEN, ALONE = 1 - WEIGHT, WEIGHT * LINE  # of the Thinker's logarithms of a transcript and of its line
 
 
 def written(truth: str, letters: str) -> str:
@@ -58,18 +60,25 @@ def mark_of(word: str) -> str:
     return word[-1] if word[-1] in MARKS else ""
 
 
+def beside(text: str, score: float, words: float, expects: bool) -> float:
+    """What a rival's score consists of beside the Thinker's logarithms; `expects`: it judges lines, too."""
+    letters = spoken_letters(text)
+    [reading] = judged([Reading(letters, score, words)], [0.0]) if expects else [Reading(letters, score)]
+    return WEIGHT * reading.score + BONUS * len(letters)
+
+
 def expected_errors(said: Tensor, heard: Tensor, errors: Tensor) -> Tensor:
     """Word errors to be expected of a choice by both judges, beside those of a choice by lot.
 
     Args:
-        said: (G, RIVALS) the Thinker's log-probabilities of whole readings.
-        heard: (G, RIVALS) what else their scores consist of.
+        said: (G, RIVALS) what the Thinker's log-probabilities add to the scores of whole readings.
+        heard: (G, RIVALS) what else these consist of.
         errors: (G, RIVALS) words that are wrong.
 
     Returns:
         (G,)
     """
-    chances = ((1 - WEIGHT) * said + heard).softmax(1)  # (G, RIVALS)
+    chances = (said + heard).softmax(1)  # (G, RIVALS)
     return (chances * (errors - errors.mean(1, keepdim=True))).sum(1)
 
 
@@ -103,7 +112,7 @@ class RivalMaker:
 
     @torch.inference_mode()
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
-        """The clip as it was heard, with (reading, score beside the Thinker's, errors) of each rival."""
+        """The clip as it was heard, with (reading, its score, what the table says, errors) of each rival."""
         places = clips(self.folders, self.kinds, self.seed)
         rng = np.random.default_rng([self.seed, index])
         reader, place = places[index % len(places)]
@@ -115,11 +124,12 @@ class RivalMaker:
         true = spoken_letters(record["text"]).split()
         rivals = [
             (
-                written(record["text"], letters),
-                WEIGHT * score + BONUS * len(letters),
-                edit_distance(true, letters.split()),
+                written(record["text"], one.letters),
+                one.score,
+                one.words,
+                edit_distance(true, one.letters.split()),
             )
-            for letters, score in readings(log_probs, wording)[:RIVALS]
+            for one in readings(log_probs, wording)[:RIVALS]
         ]
         kept = ("text", "kind", "question", "scene", "voice", "seconds")
         return {name: record[name] for name in kept if name in record} | {"rivals": rivals}, {"mel": mel}
@@ -132,5 +142,5 @@ def build_rivals(folder: Path, make: RivalMaker, count: int, workers: int) -> No
 
 def worth(record: dict) -> bool:
     """Whether there is anything to choose: enough rivals, and not all as wrong."""
-    errors = [wrong for _, _, wrong in record["rivals"]]
+    errors = [wrong for *_, wrong in record["rivals"]]
     return len(errors) == RIVALS and len(set(errors)) > 1

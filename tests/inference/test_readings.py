@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.letters import LABELS, LETTERS
-from models.readings import readings
+from models.readings import LINE, TABLE, WORDS, Reading, judged, readings
 from training.objectives.audio import ctc_labels
 from training.objectives.words import count_words
 
@@ -63,3 +63,12 @@ def test_silence_reads_as_nothing(table):
     scores = torch.full((6, LABELS), -9.0)
     scores[:, 0] = 5.0
     assert readings(scores.log_softmax(-1), table)[0].letters == ""
+
+
+def test_a_line_is_judged_as_a_whole_and_the_table_less(monkeypatch):
+    """The table likes "the cat" better, who knows whole lines "a cat"."""
+    heard = [Reading("the cat", -10.0, -5.0), Reading("a cat", -11.0, -8.0)]
+    assert [one.letters for one in judged(heard, [-20.0, -5.0])] == ["a cat", "the cat"]
+    assert [one.letters for one in judged(heard, [-5.0, -20.0])] == ["the cat", "a cat"]
+    first = judged(heard, [-5.0, -20.0])[0]
+    assert first.score == pytest.approx(-10.0 + (WORDS - TABLE) * 5.0 - LINE * 5.0)

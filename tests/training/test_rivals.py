@@ -13,7 +13,9 @@ from data.shards import ShardWriter
 from inference import spelling
 from inference.config import GenerateConfig
 from models.audio import AudioEncoder
+from models.letters import spoken_letters
 from models.omni import OmniModel
+from models.readings import LINE, TABLE, WORDS
 from models.tokenizer import Tokenizer
 from models.wordlm import FILE, WordLM
 from tests.training.records import Records
@@ -39,7 +41,8 @@ ERRORS = (0, 1, 1, 1, 1, 1)
 def record(seconds: int = 1) -> dict:
     """A clip of noise with its rivals."""
     levels = np.random.default_rng(0).integers(0, 200, (128, 100 * seconds)).astype(np.uint8)
-    rivals = [[text, float(-i), errors] for i, (text, errors) in enumerate(zip(TEXTS, ERRORS, strict=True))]
+    pairs = enumerate(zip(TEXTS, ERRORS, strict=True))
+    rivals = [[text, float(-i), -4.0, wrong] for i, (text, wrong) in pairs]
     return {"text": TEXTS[0], "kind": "sentence", "seconds": seconds, "mel": levels, "rivals": rivals}
 
 
@@ -85,23 +88,30 @@ def test_errors_to_be_expected_fall_as_the_right_reading_gains():
     assert expected_errors(said, heard, torch.ones(1, RIVALS)).item() == pytest.approx(0.0, abs=1e-6)
 
 
-def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir):
+@pytest.mark.parametrize("expects", [False, True])
+def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir, expects):
     objective = joint(nano_omni_dir, rivals=[record()])
+    objective.model.omni.expects = expects
     lessons = objective.choices(random.Random(0), 0.5)
+    assert len(lessons) == RIVALS * (1 + expects)
     other = objective.encoded({"messages": [{"role": "user", "content": "Hi."},
                                             {"role": "assistant", "content": "Hello."}],
                                "images": [], "sounds": []})
     batch = objective.collate([other, *lessons])
     assert len(batch["mel"]) == 1 and batch["again"] == [0] * RIVALS
     task = objective.model.eval()
+    plain_keys = ("ids", "targets", "images", "sounds")
     with torch.no_grad():
         loss = task(batch)
-        alone = [task(objective.collate([{k: v for k, v in lesson.items() if k != "errors"}])).total
-                 for lesson in lessons]
+        alone = [task(objective.collate([{k: lesson[k] for k in plain_keys}])).total for lesson in lessons]
         plain = task(objective.collate([other]))
-    said = -torch.stack(alone)[None]  # (1, RIVALS)
+    weights = [0.25, 0.75 * LINE] if expects else [0.25]
+    said = -(torch.stack(alone).view(RIVALS, -1) * torch.tensor(weights)).sum(1)[None]  # (1, RIVALS)
     expected = expected_errors(said, batch["heard"], batch["errors"])
-    assert batch["errors"].tolist() == [list(ERRORS)] and batch["heard"][0, 2] == -2.0
+    table = (WORDS - TABLE) * 4.0 * expects  # is taken back
+    assert batch["errors"].tolist() == [list(ERRORS)]
+    letters = len(spoken_letters(TEXTS[2]))
+    assert batch["heard"][0, 2].item() == pytest.approx(0.75 * (-2.0 + table) + 0.5 * letters)
     total, count = loss.logs["errors"]
     assert count == 1 and total.item() == pytest.approx(expected.item(), abs=1e-4)
     assert loss.weight == plain.weight  # rivals are no tokens to write
@@ -109,7 +119,7 @@ def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir):
 
 
 def test_clips_without_a_choice_are_left_out(nano_omni_dir):
-    same = record() | {"rivals": [[text, 0.0, 1] for text in TEXTS]}
+    same = record() | {"rivals": [[text, 0.0, -4.0, 1] for text in TEXTS]}
     few = record() | {"rivals": record()["rivals"][:3]}
     assert worth(record()) and not worth(same) and not worth(few)
     objective = joint(nano_omni_dir, rivals=[same, record(2), few, record(1)])
@@ -160,8 +170,9 @@ def test_rivals_are_read_by_ears_and_table(nano_omni_dir, tmp_path):
     for clip, blobs in made:
         assert blobs["mel"].shape == (128, 100 * clip["seconds"])
         assert 1 <= len(clip["rivals"]) <= RIVALS
-        scores = [score for _, score, _ in clip["rivals"]]
-        assert all(isinstance(wrong, int) for _, _, wrong in clip["rivals"]) and np.isfinite(scores).all()
+        scores = [score for _, score, *_ in clip["rivals"]]
+        assert all(isinstance(wrong, int) for *_, wrong in clip["rivals"]) and np.isfinite(scores).all()
+        assert all(words < 0 for _, _, words, _ in clip["rivals"])
     asked = replace(make, kinds=("talk_question",))
     assert [asked(index)[0]["question"]["answer"] for index in (0, 1)] == ["No."] * 2
 

@@ -30,6 +30,7 @@ from data.shards import ShardReader
 from models.letters import spoken_letters
 from models.wordlm import EDGE, FILE, ORDER, Level, WordLM, quantised
 from training.rivals import UNHEARD
+from training.spoken import save_lines
 
 BITS = np.uint64(16)  # of a word in the number that stands for an n-gram, the first word highest
 WORD = np.uint64(0xFFFF)
@@ -211,6 +212,7 @@ def run(config: dict, paths) -> None:
     spoken = list(tqdm(spoken, desc="words", unit=" sentences"))
     heard = said_in_clips(Path(paths.data))
     unheard = [line for line in spoken if line not in heard]
+    save_lines(target, unheard)
     for name, counts in ((FILE, spoken), (UNHEARD, unheard)):
         table = count_words(counts, **config["model"])
         table.save(target / name)
