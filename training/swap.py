@@ -39,6 +39,8 @@ TRAINED = {
     "omni": ("thinker", "vision_projector", "audio_projector"),
 }
 
+TAUGHT = ("picture_notes", "expects")  # in config.json, of the Thinker
+
 
 def swap(stage: str, source: Path, checkpoint: Path) -> None:
     """Replace the parts of a stage by those in `source`, its `final/`, or add one that was lacking.
@@ -59,9 +61,13 @@ def swap(stage: str, source: Path, checkpoint: Path) -> None:
         first["before"] = read_json(kept)  # what it began with is part of how it came about
     for name, part in made.items():
         save_part(checkpoint, name, part, torch.int8 if name in PACKED else torch.bfloat16)
+    learnt = {}  # what the checkpoint can do from now on
     if table is not None:
         table.save(checkpoint / FILE)
-        write_json(checkpoint / "config.json", read_json(checkpoint / "config.json") | {"words": True})
+        learnt = {"words": True}
+    if stage == "omni":
+        learnt = {name: read_json(source / "config.json").get(name, False) for name in TAUGHT}
+    write_json(checkpoint / "config.json", read_json(checkpoint / "config.json") | learnt)
     write_json(kept, record)
     card = checkpoint / "README.md"
     text = with_row(card.read_text(encoding="utf-8"), stage, stage_row(stage, record))

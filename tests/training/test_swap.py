@@ -77,11 +77,13 @@ def test_the_joint_stages_parts_come_together(checkpoint, nano_omni_dir, tmp_pat
     with torch.no_grad():
         for parameter in omni.parameters():
             parameter += 0.5
+    omni.expects = True
     folder = tmp_path / "final"
     omni.save_pretrained(folder)
     (folder / "training.json").write_text(json.dumps(OLD))
     before = {path.stem: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
     swap("omni", folder, checkpoint)
+    assert OmniModel.from_pretrained(checkpoint).expects
     after = {path.stem: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"thinker", "vision_projector", "audio_projector"}
