@@ -62,7 +62,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,
-        help="of what the ears read in transcripts; 0 = the Thinker alone"
+        help="of what the ears read in transcripts; 0 = the Thinker alone; default: what is best"
     )
     write.add_argument(
         "--no_notes", dest="notes", action="store_false",

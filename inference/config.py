@@ -16,7 +16,7 @@ class GenerateConfig:
     notes: bool = True  # what is seen and heard is written down first; False = answered at once
     temperature: float = 0.0  # 0 = greedy
     num_beams: int | None = None  # answers followed at once; None = 6 of a sound, 4 for notes, else 1
-    ctc_weight: float = 0.75  # of what the ears read in choosing a transcript, beside the Thinker; 0 = off
+    ctc_weight: float | None = None  # of what ears read in transcripts, beside the Thinker; 0 = off, None = best
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off
     min_p: float | None = None  # share of the likeliest token's probability; None or 0.0 = off
@@ -55,7 +55,7 @@ class GenerateConfig:
             )
         if self.num_beams is not None:
             self._check_beams(self.num_beams)
-        if not 0.0 <= self.ctc_weight < 1.0:
+        if self.ctc_weight is not None and not 0.0 <= self.ctc_weight < 1.0:
             raise UserError(f"ctc_weight must be 0 (off) or more and below 1, not {self.ctc_weight}")
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise UserError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")

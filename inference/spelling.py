@@ -3,7 +3,8 @@
 The ears' letters and the table of words say what may have been said (models/readings.py). The
 Thinker writes: each answer that is followed goes on only by pieces that spell a reading further, or by
 a mark where a word ends. So it chooses among readings, capitals and marks, and nothing that was not
-heard comes out. The score of an answer is a mean of both judges' logarithms.
+heard comes out. The score of an answer is a mean of both judges' logarithms. A Thinker that was taught
+what people say judges the readings as lines of text before (models/expectation.py).
 
 Paper: Watanabe et al., Hybrid CTC/attention architecture for end-to-end speech recognition, 2017.
 """
@@ -21,7 +22,7 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from models.expectation import expected
-from models.readings import Reading, judged, readings
+from models.readings import JUDGED, READ, Reading, judged, readings
 from models.tokenizer import Tokenizer
 
 BONUS = 0.5  # for each letter: answers that have come further are compared with those that lag
@@ -140,10 +141,12 @@ class Speller:
 @torch.inference_mode()
 def speller_for(model, prompt: Prompt, config: GenerateConfig, tokenizer) -> Speller | None:
     """What judges the answers to a prompt by their letters, where it asks for a transcript."""
-    if not prompt.transcript or not config.ctc_weight or tokenizer is None:
+    if not prompt.transcript or config.ctc_weight == 0.0 or tokenizer is None:
         return None
     mel = prompt.mels[-1].to(next(model.parameters()))
     heard = readings(model.spelled(mel).cpu(), model.wording)[:READINGS]
     if model.expects:
         heard = judged(heard, expected(model.thinker, tokenizer, [one.letters for one in heard]))
-    return Speller(heard, config.ctc_weight, pieces_of(tokenizer), config.eos_token_id)
+    best = JUDGED if model.expects else READ
+    weight = best if config.ctc_weight is None else config.ctc_weight
+    return Speller(heard, weight, pieces_of(tokenizer), config.eos_token_id)

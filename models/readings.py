@@ -25,7 +25,8 @@ WIDTH = 300  # texts that are followed
 BEHIND = 16.0  # nats: texts so much less likely than the best are given up
 UNHEARD = -6.0  # nats: letters less likely in a slot are not tried there
 WORDS = 1.2  # weight of the words' logarithm beside the letters'
-TABLE, LINE = 0.6, 0.6  # weights of table and Thinker in the end, where it knows what people say
+TABLE, LINE = 0.6, 0.45  # weights of table and Thinker in the end, where it knows what people say
+READ, JUDGED = 0.75, 0.95  # weight of a reading beside its transcript by the Thinker; where lines are judged
 BONUS = 1.5  # nats for each letter, or texts of fewer and longer words would win
 NEVER = -1e9  # a logarithm; finite, so that differences of two are
 

@@ -26,7 +26,7 @@ from data.shards import ShardReader, generate
 from data.words import edit_distance
 from models.audio import AudioEncoder
 from models.letters import spoken_letters
-from models.readings import LINE, Reading, judged, readings
+from models.readings import JUDGED, LINE, READ, Reading, judged, readings
 from models.wordlm import WordLM
 from training.media import disturb_mel
 
@@ -34,8 +34,7 @@ MARKS = ".,?!"
 UNHEARD = "unheard.safetensors"  # the table of stage `words` that has not counted what the clips say
 RIVALS = 6  # readings of a clip that are told apart
 ERROR = 5.0  # an expected word error weighs as much as so many nats of a learnt token
-WEIGHT, BONUS = 0.75, 0.5  # of a reading's score, and for each letter: as where transcripts are chosen
-WRITTEN, ALONE = 1 - WEIGHT, WEIGHT * LINE  # of the Thinker's logarithms of a transcript and of its line
+BONUS = 0.5  # nats for each letter: as where transcripts are chosen
 
 
 def written(truth: str, letters: str) -> str:
@@ -64,7 +63,12 @@ def beside(text: str, score: float, words: float, expects: bool) -> float:
     """What a rival's score consists of beside the Thinker's logarithms; `expects`: it judges lines, too."""
     letters = spoken_letters(text)
     [reading] = judged([Reading(letters, score, words)], [0.0]) if expects else [Reading(letters, score)]
-    return WEIGHT * reading.score + BONUS * len(letters)
+    return (JUDGED if expects else READ) * reading.score + BONUS * len(letters)
+
+
+def weights(expects: bool) -> tuple[float, float]:
+    """Of the Thinker's logarithms of a transcript and of its line."""
+    return (1 - JUDGED, JUDGED * LINE) if expects else (1 - READ, 0.0)
 
 
 def expected_errors(said: Tensor, heard: Tensor, errors: Tensor) -> Tensor:

@@ -11,11 +11,10 @@ from torch.nn import functional as F
 
 from data.shards import ShardWriter
 from inference import spelling
-from inference.config import GenerateConfig
 from models.audio import AudioEncoder
 from models.letters import spoken_letters
 from models.omni import OmniModel
-from models.readings import LINE, TABLE, WORDS
+from models.readings import JUDGED, LINE, READ, TABLE, WORDS
 from models.tokenizer import Tokenizer
 from models.wordlm import FILE, WordLM
 from tests.training.records import Records
@@ -26,10 +25,10 @@ from training.rivals import (
     BONUS,
     RIVALS,
     UNHEARD,
-    WEIGHT,
     RivalMaker,
     build_rivals,
     expected_errors,
+    weights,
     worth,
     written,
 )
@@ -73,7 +72,8 @@ def test_a_reading_is_written_as_the_truth_where_they_agree(letters, wanted):
 
 
 def test_both_judges_weigh_what_they_do_where_transcripts_are_chosen():
-    assert (WEIGHT, BONUS) == (GenerateConfig().ctc_weight, spelling.BONUS)
+    assert spelling.BONUS == BONUS
+    assert weights(False) == (1 - READ, 0.0) and weights(True) == pytest.approx((1 - JUDGED, JUDGED * LINE))
 
 
 def test_errors_to_be_expected_fall_as_the_right_reading_gains():
@@ -105,13 +105,14 @@ def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir, expects):
         loss = task(batch)
         alone = [task(objective.collate([{k: lesson[k] for k in plain_keys}])).total for lesson in lessons]
         plain = task(objective.collate([other]))
-    weights = [0.25, 0.75 * LINE] if expects else [0.25]
-    said = -(torch.stack(alone).view(RIVALS, -1) * torch.tensor(weights)).sum(1)[None]  # (1, RIVALS)
+    read = JUDGED if expects else READ
+    shares = torch.tensor([1 - read, read * LINE][: 1 + expects])
+    said = -(torch.stack(alone).view(RIVALS, -1) * shares).sum(1)[None]  # (1, RIVALS)
     expected = expected_errors(said, batch["heard"], batch["errors"])
     table = (WORDS - TABLE) * 4.0 * expects  # is taken back
     assert batch["errors"].tolist() == [list(ERRORS)]
     letters = len(spoken_letters(TEXTS[2]))
-    assert batch["heard"][0, 2].item() == pytest.approx(0.75 * (-2.0 + table) + 0.5 * letters)
+    assert batch["heard"][0, 2].item() == pytest.approx(read * (-2.0 + table) + 0.5 * letters)
     total, count = loss.logs["errors"]
     assert count == 1 and total.item() == pytest.approx(expected.item(), abs=1e-4)
     assert loss.weight == plain.weight  # rivals are no tokens to write

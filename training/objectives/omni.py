@@ -43,14 +43,13 @@ from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_lessons, stack_media
 from training.rivals import (
-    ALONE,
     ERROR,
     UNHEARD,
-    WRITTEN,
     RivalMaker,
     beside,
     build_rivals,
     expected_errors,
+    weights,
     worth,
 )
 from training.spoken import line_lesson, line_lessons, load_lines
@@ -287,11 +286,12 @@ class OmniObjective:
         """A sound with each of its rivals, each as a line, too, if lines are judged; see `lesson`."""
         record = self.draw("choice", rng, "train", length)
         expects, lessons = self.model.omni.expects, []
+        written, alone = weights(expects)
         for text, score, words, errors in record["rivals"]:
             rival = {"heard": beside(text, score, words, expects), "errors": float(errors)}
-            lessons.append(self.encoded(rival_lesson(record, text)) | rival | {"weight": WRITTEN})
+            lessons.append(self.encoded(rival_lesson(record, text)) | rival | {"weight": written})
             if expects:
-                lessons.append(line_lesson(self.tokenizer, spoken_letters(text)) | {"weight": ALONE})
+                lessons.append(line_lesson(self.tokenizer, spoken_letters(text)) | {"weight": alone})
         return lessons
 
     def collate(self, lessons: list[dict]) -> dict[str, Tensor]:
