@@ -16,7 +16,7 @@ class GenerateConfig:
     notes: bool = True  # what is seen and heard is written down first; False = answered at once
     temperature: float = 0.0  # 0 = greedy
     num_beams: int | None = None  # answers followed at once; None = 6 of a sound, 4 for notes, else 1
-    ctc_weight: float | None = None  # of what ears read in transcripts, beside the Thinker; 0 = off, None = best
+    ctc_weight: float | None = None  # of what the ears read in transcripts; 0: off; None: what is best
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off
     min_p: float | None = None  # share of the likeliest token's probability; None or 0.0 = off
