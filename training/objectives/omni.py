@@ -49,6 +49,7 @@ from training.rivals import (
     beside,
     build_rivals,
     expected_errors,
+    read_rivals,
     weights,
     worth,
 )
@@ -153,9 +154,9 @@ class OmniObjective:
             self.readers[name, "train"] = ShardReader(paths.data / f"hearing_{name}_train")
         self.speech = ("hearing", "further", "recorded", *config["data"]["more"])
         if self.shares["choice"]:
-            self.readers["rivals", "train"] = ShardReader(paths.data / "rivals")
+            self.readers["rivals", "train"] = read_rivals(paths.data / "rivals")
         if config["data"]["misheard"]:
-            self.readers["misheard", "train"] = ShardReader(paths.data / "misheard")
+            self.readers["misheard", "train"] = read_rivals(paths.data / "misheard")
         self.lines = load_lines(paths.need("words")) if self.shares["sentence"] else []
         self.model.omni.expects = bool(self.lines)
         self.noisy = config["data"]["noisy"]
