@@ -22,7 +22,7 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from models.expectation import expected
-from models.readings import JUDGED, READ, Reading, judged, readings
+from models.readings import Reading, judged, readings, weight
 from models.tokenizer import Tokenizer
 
 BONUS = 0.5  # for each letter: answers that have come further are compared with those that lag
@@ -147,6 +147,5 @@ def speller_for(model, prompt: Prompt, config: GenerateConfig, tokenizer) -> Spe
     heard = readings(model.spelled(mel).cpu(), model.wording)[:READINGS]
     if model.expects:
         heard = judged(heard, expected(model.thinker, tokenizer, [one.letters for one in heard]))
-    best = JUDGED if model.expects else READ
-    weight = best if config.ctc_weight is None else config.ctc_weight
-    return Speller(heard, weight, pieces_of(tokenizer), config.eos_token_id)
+    share = weight(model.expects) if config.ctc_weight is None else config.ctc_weight
+    return Speller(heard, share, pieces_of(tokenizer), config.eos_token_id)

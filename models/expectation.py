@@ -7,6 +7,7 @@ say (training/spoken.py), it judges the readings of a sound beside the table (mo
 from __future__ import annotations
 
 import torch
+from torch.nn import functional as F
 from torch.nn.utils.rnn import pad_sequence
 
 from models.thinker import Thinker
@@ -25,6 +26,6 @@ def expected(thinker: Thinker, tokenizer: Tokenizer, lines: list[str]) -> list[f
     rows = [torch.tensor(line_ids(tokenizer, line), device=device) for line in lines]
     ids = pad_sequence(rows, batch_first=True, padding_value=PAD)  # (N, L)
     hidden = thinker.hidden(thinker.embed(ids[:, :-1]))  # (N, L - 1, hidden)
-    said = thinker.logits(hidden).float().log_softmax(-1)  # (N, L - 1, V)
-    nats = said.gather(-1, ids[:, 1:, None])[..., 0]  # (N, L - 1)
-    return (nats * (ids[:, 1:] != PAD)).sum(1).tolist()
+    said = thinker.logits(hidden).float().transpose(1, 2)  # (N, V, L - 1)
+    nats = F.cross_entropy(said, ids[:, 1:], ignore_index=PAD, reduction="none")  # (N, L - 1)
+    return (-nats.sum(1)).tolist()

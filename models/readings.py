@@ -89,11 +89,18 @@ def judged(heard: list[Reading], expected: list[float]) -> list[Reading]:
 
     The table was needed to find them. It knows less about a whole line, so its weight is taken back in part.
     """
-    both = [
-        one._replace(score=one.score - (WORDS - TABLE) * one.words + LINE * nats)
-        for one, nats in zip(heard, expected, strict=True)
-    ]
+    both = [as_line(one, nats) for one, nats in zip(heard, expected, strict=True)]
     return sorted(both, key=attrgetter("score"), reverse=True)
+
+
+def as_line(one: Reading, nats: float) -> Reading:
+    """A reading whose line has this log-probability."""
+    return one._replace(score=one.score - (WORDS - TABLE) * one.words + LINE * nats)
+
+
+def weight(expects: bool) -> float:
+    """Of a reading's score; the rest is the Thinker's transcript. `expects`: lines are judged, too."""
+    return JUDGED if expects else READ
 
 
 def _listen(texts: list[Text], slot: list[float], wording: WordLM | None) -> list[Text]:

@@ -27,7 +27,7 @@ from data.words import edit_distance
 from models.audio import AudioEncoder
 from models.errors import UserError
 from models.letters import spoken_letters
-from models.readings import JUDGED, LINE, READ, Reading, judged, readings
+from models.readings import LINE, Reading, as_line, readings, weight
 from models.wordlm import WordLM
 from training.media import disturb_mel
 
@@ -64,13 +64,16 @@ def mark_of(word: str) -> str:
 def beside(text: str, score: float, words: float, expects: bool) -> float:
     """What a rival's score consists of beside the Thinker's logarithms; `expects`: it judges lines, too."""
     letters = spoken_letters(text)
-    [reading] = judged([Reading(letters, score, words)], [0.0]) if expects else [Reading(letters, score)]
-    return (JUDGED if expects else READ) * reading.score + BONUS * len(letters)
+    reading = Reading(letters, score, words)
+    if expects:
+        reading = as_line(reading, 0.0)
+    return weight(expects) * reading.score + BONUS * len(letters)
 
 
 def weights(expects: bool) -> tuple[float, float]:
     """Of the Thinker's logarithms of a transcript and of its line."""
-    return (1 - JUDGED, JUDGED * LINE) if expects else (1 - READ, 0.0)
+    read = weight(expects)
+    return 1 - read, read * LINE if expects else 0.0
 
 
 def expected_errors(said: Tensor, heard: Tensor, errors: Tensor) -> Tensor:

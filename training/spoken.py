@@ -12,8 +12,8 @@ import random
 from collections.abc import Iterable
 from pathlib import Path
 
-from models.errors import UserError
 from models.expectation import line_ids
+from models.files import reading, replacing
 from models.tokenizer import Tokenizer
 
 SPOKEN = "spoken.txt"  # lines that the table `unheard` counts, each once
@@ -23,7 +23,8 @@ LINES = 32  # that stand for one lesson: they are short
 def save_lines(folder: Path, lines: Iterable[str]) -> None:
     """Write the lines, each once."""
     text = "".join(f"{line}\n" for line in dict.fromkeys(lines))
-    (folder / SPOKEN).write_text(text, encoding="utf-8")
+    with replacing(folder / SPOKEN) as temporary:
+        temporary.write_text(text, encoding="utf-8")
 
 
 def load_lines(folder: Path) -> list[str]:
@@ -33,15 +34,18 @@ def load_lines(folder: Path) -> list[str]:
         UserError: it has left none.
     """
     path = folder / SPOKEN
-    if not path.is_file():
-        raise UserError(f"{path} is missing: run `python train.py words` again")
-    return path.read_text(encoding="utf-8").splitlines()
+    with reading(path, "a list of lines", "`python train.py words`"):
+        return path.read_text(encoding="utf-8").splitlines()
+
+
+def whole_lesson(ids: list[int]) -> dict:
+    """Text that is learnt whole, whoever said it."""
+    return {"ids": ids, "targets": ids, "images": [], "sounds": []}
 
 
 def line_lesson(tokenizer: Tokenizer, line: str) -> dict:
-    """A line, learnt whole."""
-    ids = line_ids(tokenizer, line)
-    return {"ids": ids, "targets": ids, "images": [], "sounds": []}
+    """A line by itself."""
+    return whole_lesson(line_ids(tokenizer, line))
 
 
 def line_lessons(tokenizer: Tokenizer, lines: list[str], rng: random.Random) -> list[dict]:

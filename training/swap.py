@@ -61,13 +61,15 @@ def swap(stage: str, source: Path, checkpoint: Path) -> None:
         first["before"] = read_json(kept)  # what it began with is part of how it came about
     for name, part in made.items():
         save_part(checkpoint, name, part, torch.int8 if name in PACKED else torch.bfloat16)
-    learnt = {}  # what the checkpoint can do from now on
+    able = {}  # what the checkpoint can do from now on
     if table is not None:
         table.save(checkpoint / FILE)
-        learnt = {"words": True}
-    if stage == "omni":
-        learnt = {name: read_json(source / "config.json").get(name, False) for name in TAUGHT}
-    write_json(checkpoint / "config.json", read_json(checkpoint / "config.json") | learnt)
+        able = {"words": True}
+    elif stage == "omni":
+        given = read_json(source / "config.json")
+        able = {name: given.get(name, False) for name in TAUGHT}
+    if able:
+        write_json(checkpoint / "config.json", read_json(checkpoint / "config.json") | able)
     write_json(kept, record)
     card = checkpoint / "README.md"
     text = with_row(card.read_text(encoding="utf-8"), stage, stage_row(stage, record))

@@ -65,7 +65,7 @@ def test_silence_reads_as_nothing(table):
     assert readings(scores.log_softmax(-1), table)[0].letters == ""
 
 
-def test_a_line_is_judged_as_a_whole_and_the_table_less(monkeypatch):
+def test_a_line_is_judged_as_a_whole_and_the_table_less():
     """The table likes "the cat" better, who knows whole lines "a cat"."""
     heard = [Reading("the cat", -10.0, -5.0), Reading("a cat", -11.0, -8.0)]
     assert [one.letters for one in judged(heard, [-20.0, -5.0])] == ["a cat", "the cat"]

@@ -53,15 +53,15 @@ from training.rivals import (
     weights,
     worth,
 )
-from training.spoken import line_lesson, line_lessons, load_lines
+from training.spoken import line_lesson, line_lessons, load_lines, whole_lesson
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = (
-    *("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "english", "choice"),
-    "sentence",
+    "picture", "photo", "spoken_picture", "clip", "transcript",
+    "spoken", "talk", "english", "choice", "sentence",
 )
 QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
 UNASKED = {"english", "choice", "sentence"}  # kinds that dev has no items of
@@ -264,8 +264,7 @@ class OmniObjective:
             lesson = chat(sample_conversation(rng, split)["messages"])
         else:
             start = rng.randrange(len(self.corpus) - self.sequence_length)
-            ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
-            return {"ids": ids, "targets": ids, "images": [], "sounds": []}
+            return whole_lesson(self.corpus[start : start + self.sequence_length].astype(int).tolist())
         return self.encoded(lesson)
 
     def encoded(self, lesson: dict) -> dict:
