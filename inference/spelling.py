@@ -4,7 +4,7 @@ The ears' letters and the table of words say what may have been said (models/rea
 Thinker writes: each answer that is followed goes on only by pieces that spell a reading further, or by
 a mark where a word ends. So it chooses among readings, capitals and marks, and nothing that was not
 heard comes out. The score of an answer is a mean of both judges' logarithms. A Thinker that was taught
-what people say judges the readings as lines of text before (models/expectation.py).
+what people say has judged the readings as lines of text by then (models/expectation.py).
 
 Paper: Watanabe et al., Hybrid CTC/attention architecture for end-to-end speech recognition, 2017.
 """
@@ -145,7 +145,7 @@ def speller_for(model, prompt: Prompt, config: GenerateConfig, tokenizer) -> Spe
         return None
     mel = prompt.mels[-1].to(next(model.parameters()))
     heard = readings(model.spelled(mel).cpu(), model.wording)[:READINGS]
-    if model.expects:
-        heard = judged(heard, expected(model.thinker, tokenizer, [one.letters for one in heard]))
-    share = weight(model.expects) if config.ctc_weight is None else config.ctc_weight
+    if model.judge is not None:
+        heard = judged(heard, expected(model.judge, tokenizer, [one.letters for one in heard]))
+    share = weight(model.judge is not None) if config.ctc_weight is None else config.ctc_weight
     return Speller(heard, share, pieces_of(tokenizer), config.eos_token_id)

@@ -6,6 +6,7 @@ part left at random weights looks loaded and is not. Pickle is never read.
 
 import dataclasses
 import json
+import math
 import zlib
 from pathlib import Path
 
@@ -16,11 +17,12 @@ from torch import Tensor, nn
 
 from models.errors import UserError
 from models.files import replacing
-from models.quantization import quantise_rows
+from models.quantization import quantise_rows, ternary, to_trits, trits
 
 WEIGHTS = "model"  # default stem: model.safetensors beside config.json
 SHAPE = "_shape"  # beside a deflated matrix, whose bytes are in a row
 SCALE = "_scale"  # beside its int8 codes, as compressed-tensors names it
+STEP = "_step"  # beside its codes of -1, 0 and 1: what a one stands for, of each row
 REST = "_rest"  # beside its exponents: sign and mantissa, 8 bits each, which do not deflate
 NAMED = 3  # how many offending keys an error names before it counts the rest
 
@@ -62,7 +64,7 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
 
 
 def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What `packed` and `squeezed` made (rows, …) as it was, the rest as it is."""
+    """What `packed`, `thinned` and `squeezed` made (rows, …) as it was, the rest as it is."""
     out = dict(tensors)
     for name in [key.removesuffix(SHAPE) for key in tensors if key.endswith(SHAPE)]:
         shape = out.pop(name + SHAPE).tolist()
@@ -70,6 +72,9 @@ def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
         if name + SCALE in tensors:
             matrix = torch.frombuffer(codes, dtype=torch.int8).view(shape)  # (rows, …)
             out[name] = (matrix.flatten(1) * out.pop(name + SCALE).float()).view(shape)
+        elif name + STEP in tensors:
+            numbers = trits(torch.frombuffer(codes, dtype=torch.uint8))[: math.prod(shape)]  # (n,)
+            out[name] = numbers.view(shape) * out.pop(name + STEP)[:, None].float()  # (rows, columns)
         else:
             exponents = torch.frombuffer(codes, dtype=torch.uint8).short()  # (n,)
             rest = out.pop(name + REST).short()  # (n,) sign, then seven bits of mantissa
@@ -87,6 +92,16 @@ def packed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
             out[key], out[key + SHAPE] = deflated(codes), torch.tensor(value.shape)
         else:
             out[key] = value.to(torch.bfloat16) if value.is_floating_point() else value
+    return out
+
+
+def thinned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
+    """Matrices as -1, 0 and 1 with a number for each row, five codes to a byte, deflated."""
+    out = {}
+    for key, value in tensors.items():
+        codes, step = ternary(value)  # (rows, columns), (rows, 1)
+        out[key], out[key + STEP] = deflated(to_trits(codes.flatten())), step[:, 0].to(torch.bfloat16)
+        out[key + SHAPE] = torch.tensor(value.shape)
     return out
 
 

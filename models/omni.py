@@ -6,6 +6,7 @@ does not generate, resize, resample or tokenise.
 """
 
 import dataclasses
+from functools import cached_property
 from pathlib import Path
 
 import torch
@@ -14,6 +15,7 @@ from torch import Tensor, nn
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import read_json, write_json
 from models.errors import UserError
+from models.expectation import Expectation
 from models.finder import Finder, Found
 from models.glance import Glance
 from models.projector import Projector
@@ -31,8 +33,10 @@ PARTS = {
     "finder": Finder,
     "audio": AudioEncoder,
     "audio_projector": Projector,
+    "expectation": Expectation,
 }
-OPTIONAL = {"glance", "finder"}  # without them, photographs have no names and notes are the Thinker's
+# Without them photographs have no names, notes are the Thinker's, and readings are not judged as lines.
+OPTIONAL = {"glance", "finder", "expectation"}
 
 
 class OmniModel(nn.Module):
@@ -45,6 +49,7 @@ class OmniModel(nn.Module):
         finder: tells what stands where in a drawn scene; None: the Thinker notes that itself.
         wording: knows which words follow each other, for transcripts; None: letters alone say
             what may have been said.
+        expectation: knows what people say, to judge readings of a sound as lines; None: they are not.
     """
 
     def __init__(
@@ -60,7 +65,7 @@ class OmniModel(nn.Module):
         glance: Glance | None = None,
         finder: Finder | None = None,
         wording: WordLM | None = None,
-        expects: bool = False,
+        expectation: Expectation | None = None,
     ):
         super().__init__()
         self.thinker = thinker
@@ -68,7 +73,12 @@ class OmniModel(nn.Module):
         self.glance, self.finder = glance, finder
         self.audio, self.audio_projector = audio, audio_projector
         self.image_token, self.audio_token = image_token, audio_token
-        self.picture_notes, self.wording, self.expects = picture_notes, wording, expects
+        self.picture_notes, self.wording, self.expectation = picture_notes, wording, expectation
+
+    @cached_property
+    def judge(self) -> Thinker | None:
+        """The Thinker as it expects lines, made when it is first asked; None: nothing taught it that."""
+        return self.expectation and self.expectation.judge(self.thinker)
 
     def encode_images(self, pixels: Tensor) -> Tensor:
         """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""
@@ -151,7 +161,6 @@ class OmniModel(nn.Module):
             "audio_token_id": self.audio_token,
             "picture_notes": self.picture_notes,
             "words": self.wording is not None,
-            "expects": self.expects,
         }
         write_json(path, read_json(path) | values)
 
@@ -173,7 +182,6 @@ class OmniModel(nn.Module):
             audio_token=values["audio_token_id"],
             picture_notes=values.get("picture_notes", False),
             wording=WordLM.load(Path(folder) / FILE) if values.get("words") else None,
-            expects=values.get("expects", False),
         )
         return model.eval()
 

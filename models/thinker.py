@@ -302,6 +302,7 @@ class Thinker(Pretrained):
         inputs_embeds: Tensor | None = None,
         attention_mask: Tensor | None = None,
         cache: KVCache | None = None,
+        packed: Tensor | None = None,
     ) -> Tensor:
         """Next-token logits.
 
@@ -310,6 +311,7 @@ class Thinker(Pretrained):
             attention_mask: (B, S), 1 for real tokens; S counts cached positions too. None: all
                 real. Padding goes on the left.
             cache: read for the positions before these, and extended by them.
+            packed: (B, T) which of several texts in a row a token belongs to, see `hidden`.
 
         Returns:
             (B, T, vocab).
@@ -317,7 +319,7 @@ class Thinker(Pretrained):
         if (input_ids is None) == (inputs_embeds is None):
             raise ValueError("give exactly one of input_ids and inputs_embeds")
         x = self.embed(input_ids) if inputs_embeds is None else inputs_embeds
-        return self.logits(self.hidden(x, attention_mask, cache))
+        return self.logits(self.hidden(x, attention_mask, cache, packed))
 
     def save_pretrained(
         self, folder: str | Path, name: str = WEIGHTS, dtype: torch.dtype = torch.bfloat16

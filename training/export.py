@@ -18,6 +18,7 @@ from typing import Any
 
 from models.checkpoint import read_tensors, write_json
 from models.errors import UserError, one_line_errors
+from models.expectation import Expectation
 from models.finder import Finder
 from models.glance import Glance
 from models.omni import OmniModel
@@ -88,6 +89,8 @@ def write_omni(folder: Path, paths: Paths, preset: str) -> None:
         omni.finder = Finder.from_pretrained(paths.final("finder"))
     if paths.final("naming").is_dir():  # the same glance, in the finished Thinker's language
         omni.glance = Glance.from_pretrained(paths.final("naming"))
+    if paths.final("expectation").is_dir():
+        omni.expectation = Expectation.from_pretrained(paths.final("expectation"))
     if paths.final("words").is_dir():
         omni.wording = WordLM.load(paths.final("words") / FILE)
     omni.save_pretrained(folder, packed=PACKED)

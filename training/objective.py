@@ -30,11 +30,11 @@ from models.errors import UserError
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = (
     *("tokenizer", "thinker", "vision", "glance", "audio", "words"),
-    *("codec", "vocoder", "talker", "omni", "finder", "naming"),
+    *("codec", "vocoder", "talker", "omni", "finder", "naming", "expectation"),
 )
 COUNTED = {"tokenizer", "words"}  # no loop: they count, they do not learn by gradient
 PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
-OPTIONAL = PHOTOGRAPHIC | {"finder", "words"}  # the other stages do without them
+OPTIONAL = PHOTOGRAPHIC | {"finder", "words", "expectation"}  # the other stages do without them
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
 

@@ -5,8 +5,6 @@ token belongs to, and the Thinker attends within it (Thinker.hidden). Without th
 lessons is padding. Example packing: Krell et al., arXiv:2107.02027.
 """
 
-from bisect import bisect_right
-
 import torch
 from torch import Tensor
 
@@ -35,9 +33,8 @@ def pack_lessons(lessons: list[dict], pad: int) -> tuple[dict[str, Tensor], list
 
     Returns:
         ids, targets (of the token after each), packed (the place of its lesson), (R, L) each. With rivals
-        among the lessons also rival (R, L), the number of each token's, -1 elsewhere, weight (R, L) that its
-        logarithm has, and of each sound heard and errors (G, RIVALS). A lesson with a weight and without
-        errors says the rival before it in another way.
+        among the lessons also rival (R, L), the number of each token's, -1 elsewhere, and of each sound
+        heard and errors (G, RIVALS).
     """
     lengths = [len(lesson["ids"]) - 1 for lesson in lessons]
     L = -(-max(lengths) // ROW) * ROW
@@ -45,7 +42,7 @@ def pack_lessons(lessons: list[dict], pad: int) -> tuple[dict[str, Tensor], list
     ids = torch.full((len(rows), L), pad)  # (R, L)
     targets, packed = torch.full_like(ids, -100), torch.full_like(ids, len(lessons))
     rivals = [place for place, lesson in enumerate(lessons) if "errors" in lesson]
-    rival, weight = torch.full_like(ids, -1), torch.zeros(ids.shape)
+    rival = torch.full_like(ids, -1)
     for row, places in enumerate(rows):
         start = 0
         for place in places:
@@ -53,13 +50,12 @@ def pack_lessons(lessons: list[dict], pad: int) -> tuple[dict[str, Tensor], list
             ids[row, part] = torch.tensor(lessons[place]["ids"][:-1])
             targets[row, part] = torch.tensor(lessons[place]["targets"][1:])
             packed[row, part] = place
-            if "weight" in lessons[place]:
-                rival[row, part] = bisect_right(rivals, place) - 1
-                weight[row, part] = lessons[place]["weight"]
+            if "errors" in lessons[place]:
+                rival[row, part] = rivals.index(place)
             start = part.stop
     batch = {"ids": ids, "targets": targets, "packed": packed}
     if rivals:
-        batch["rival"], batch["weight"] = rival, weight
+        batch["rival"] = rival
         for name in ("heard", "errors"):
             batch[name] = torch.tensor([lessons[i][name] for i in rivals]).view(-1, RIVALS)
     return batch, [lessons[place] for places in rows for place in places]

@@ -1,10 +1,9 @@
 """Rivals: the readings of a sound that the Thinker has to choose among, to learn choosing from.
 
 Where a transcript is wanted, the ears' letters and the table of words say what may have been said
-(models/readings.py), and the Thinker's logarithm is added to theirs (inference/spelling.py), as is that of
-the line by itself where it has learnt such lines (training/spoken.py). A Thinker that has only learnt to
-write the truth was never shown what it is to be told from. Here it is: of clips of the training split,
-disturbed as ears are taught, the best readings with their scores and their errors.
+(models/readings.py), and the Thinker's logarithm is added to theirs (inference/spelling.py). A Thinker
+that has only learnt to write the truth was never shown what it is to be told from. Here it is: of clips
+of the training split, disturbed as ears are taught, the best readings with their scores and their errors.
 
 Paper: Prabhavalkar et al., Minimum word error rate training for attention-based sequence-to-sequence
 models, arXiv:1712.01818.
@@ -25,16 +24,14 @@ from data.hearing import dequantise_mel
 from data.shards import ShardReader, generate
 from data.words import edit_distance
 from models.audio import AudioEncoder
-from models.errors import UserError
 from models.letters import spoken_letters
-from models.readings import LINE, Reading, as_line, readings, weight
+from models.readings import READ, readings
 from models.wordlm import WordLM
 from training.media import disturb_mel
 
 MARKS = ".,?!"
 UNHEARD = "unheard.safetensors"  # the table of stage `words` that has not counted what the clips say
 RIVALS = 6  # readings of a clip that are told apart
-FIELDS = 4  # of each: how it is written, its score, what the table says, words wrong
 ERROR = 5.0  # an expected word error weighs as much as so many nats of a learnt token
 BONUS = 0.5  # nats for each letter: as where transcripts are chosen
 
@@ -61,33 +58,18 @@ def mark_of(word: str) -> str:
     return word[-1] if word[-1] in MARKS else ""
 
 
-def beside(text: str, score: float, words: float, expects: bool) -> float:
-    """What a rival's score consists of beside the Thinker's logarithms; `expects`: it judges lines, too."""
-    letters = spoken_letters(text)
-    reading = Reading(letters, score, words)
-    if expects:
-        reading = as_line(reading, 0.0)
-    return weight(expects) * reading.score + BONUS * len(letters)
-
-
-def weights(expects: bool) -> tuple[float, float]:
-    """Of the Thinker's logarithms of a transcript and of its line."""
-    read = weight(expects)
-    return 1 - read, read * LINE if expects else 0.0
-
-
 def expected_errors(said: Tensor, heard: Tensor, errors: Tensor) -> Tensor:
     """Word errors to be expected of a choice by both judges, beside those of a choice by lot.
 
     Args:
-        said: (G, RIVALS) what the Thinker's log-probabilities add to the scores of whole readings.
-        heard: (G, RIVALS) what else these consist of.
+        said: (G, RIVALS) the Thinker's log-probabilities of whole readings.
+        heard: (G, RIVALS) what else their scores consist of.
         errors: (G, RIVALS) words that are wrong.
 
     Returns:
         (G,)
     """
-    chances = (said + heard).softmax(1)  # (G, RIVALS)
+    chances = ((1 - READ) * said + heard).softmax(1)  # (G, RIVALS)
     return (chances * (errors - errors.mean(1, keepdim=True))).sum(1)
 
 
@@ -121,7 +103,7 @@ class RivalMaker:
 
     @torch.inference_mode()
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
-        """The clip as it was heard, with (reading, its score, what the table says, errors) of each rival."""
+        """The clip as it was heard, with (reading, score beside the Thinker's, errors) of each rival."""
         places = clips(self.folders, self.kinds, self.seed)
         rng = np.random.default_rng([self.seed, index])
         reader, place = places[index % len(places)]
@@ -134,8 +116,7 @@ class RivalMaker:
         rivals = [
             (
                 written(record["text"], one.letters),
-                one.score,
-                one.words,
+                READ * one.score + BONUS * len(one.letters),
                 edit_distance(true, one.letters.split()),
             )
             for one in readings(log_probs, wording)[:RIVALS]
@@ -149,19 +130,7 @@ def build_rivals(folder: Path, make: RivalMaker, count: int, workers: int) -> No
     generate(folder, make, count, 100, workers, "rivals")
 
 
-def read_rivals(folder: Path) -> ShardReader:
-    """Clips with their rivals.
-
-    Raises:
-        UserError: they were made before rivals said what the table of words says of them.
-    """
-    reader = ShardReader(folder)
-    if any(len(rival) != FIELDS for rival in reader.record(0)["rivals"]):
-        raise UserError(f"{folder} is of an older version: remove it, and it is made anew")
-    return reader
-
-
 def worth(record: dict) -> bool:
     """Whether there is anything to choose: enough rivals, and not all as wrong."""
-    errors = [wrong for *_, wrong in record["rivals"]]
+    errors = [wrong for _, _, wrong in record["rivals"]]
     return len(errors) == RIVALS and len(set(errors)) > 1

@@ -1,14 +1,7 @@
-"""What people say, as text: lines that a Thinker learns to expect, so that it can choose among readings.
-
-A transcript is chosen by ears, table of words and Thinker (inference/spelling.py). A Thinker that has
-met these sentences only in the middle of pages, or as answers to sounds, expects them less well than the
-table does. So stage `words` leaves the lines it has counted, and the joint stage teaches them, in letters
-as ears spell and each by itself.
-"""
+"""What people say, as text: the lines that stage `words` has counted, for stage `expectation` to learn."""
 
 from __future__ import annotations
 
-import random
 from collections.abc import Iterable
 from pathlib import Path
 
@@ -16,8 +9,7 @@ from models.expectation import line_ids
 from models.files import reading, replacing
 from models.tokenizer import Tokenizer
 
-SPOKEN = "spoken.txt"  # lines that the table `unheard` counts, each once
-LINES = 32  # that stand for one lesson: they are short
+SPOKEN = "spoken.txt"  # in letters as ears spell, each line once
 
 
 def save_lines(folder: Path, lines: Iterable[str]) -> None:
@@ -46,8 +38,3 @@ def whole_lesson(ids: list[int]) -> dict:
 def line_lesson(tokenizer: Tokenizer, line: str) -> dict:
     """A line by itself."""
     return whole_lesson(line_ids(tokenizer, line))
-
-
-def line_lessons(tokenizer: Tokenizer, lines: list[str], rng: random.Random) -> list[dict]:
-    """LINES of them, by lot."""
-    return [line_lesson(tokenizer, lines[rng.randrange(len(lines))]) for _ in range(LINES)]

@@ -33,13 +33,12 @@ TRAINED = {
     "glance": ("glance",),
     "audio": ("audio",),  # its projector belongs to the joint stage by now
     "finder": ("finder",),
+    "expectation": ("expectation",),
     "words": (),  # a table, no network
     "codec": ("codec",),
     "vocoder": ("vocoder",),
     "omni": ("thinker", "vision_projector", "audio_projector"),
 }
-
-TAUGHT = ("picture_notes", "expects")  # in config.json, of the Thinker
 
 
 def swap(stage: str, source: Path, checkpoint: Path) -> None:
@@ -61,20 +60,27 @@ def swap(stage: str, source: Path, checkpoint: Path) -> None:
         first["before"] = read_json(kept)  # what it began with is part of how it came about
     for name, part in made.items():
         save_part(checkpoint, name, part, torch.int8 if name in PACKED else torch.bfloat16)
-    able = {}  # what the checkpoint can do from now on
     if table is not None:
         table.save(checkpoint / FILE)
-        able = {"words": True}
-    elif stage == "omni":
-        given = read_json(source / "config.json")
-        able = {name: given.get(name, False) for name in TAUGHT}
-    if able:
-        write_json(checkpoint / "config.json", read_json(checkpoint / "config.json") | able)
+        write_json(checkpoint / "config.json", read_json(checkpoint / "config.json") | {"words": True})
+    if stage == "omni":
+        forget(checkpoint, "expectation")
     write_json(kept, record)
     card = checkpoint / "README.md"
     text = with_row(card.read_text(encoding="utf-8"), stage, stage_row(stage, record))
     with replacing(card) as temporary:
         temporary.write_text(text, encoding="utf-8")
+
+
+def forget(checkpoint: Path, name: str) -> None:
+    """Take out a part that was learnt beside what has changed."""
+    values = read_json(checkpoint / "config.json")
+    if values["parts"].pop(name, None) is None:
+        return
+    print(f"{name} belongs to the Thinker before and is left out: train it anew")
+    write_json(checkpoint / "config.json", values)
+    (checkpoint / f"{name}.safetensors").unlink()
+    (checkpoint / "training" / f"{name}.json").unlink(missing_ok=True)
 
 
 def fitting(name: str, source: Path, checkpoint: Path) -> Pretrained:

@@ -3,7 +3,7 @@
 import pytest
 import torch
 
-from models.expectation import expected, line_ids
+from models.expectation import Expectation, expected, line_ids
 from models.omni import OmniModel
 from models.tokenizer import Tokenizer
 
@@ -29,3 +29,45 @@ def test_it_is_the_thinkers_probability_of_the_line(judge):
         said = thinker(torch.tensor([ids]))[0].log_softmax(-1)  # (L, V)
     nats = sum(said[place, token].item() for place, token in enumerate(ids[1:]))
     assert expected(thinker, tokenizer, ["a dog"]) == pytest.approx([nats], abs=1e-3)
+
+
+@pytest.fixture
+def taught(judge):
+    """What people say, by lot."""
+    made = Expectation.of(judge[0])
+    torch.manual_seed(0)
+    for weight in made.parameters():
+        torch.nn.init.normal_(weight, std=0.05)
+    return made
+
+
+def test_nothing_is_changed_before_it_is_taught(judge):
+    thinker, tokenizer = judge
+    same = Expectation.of(thinker).judge(thinker)
+    assert expected(same, tokenizer, ["a dog"]) == expected(thinker, tokenizer, ["a dog"])
+
+
+def test_a_judge_stands_beside_the_thinker(judge, taught):
+    thinker, tokenizer = judge
+    before = expected(thinker, tokenizer, ["a dog"])
+    other = expected(taught.judge(thinker), tokenizer, ["a dog"])
+    assert abs(other[0] - before[0]) > 0.1
+    assert expected(thinker, tokenizer, ["a dog"]) == before
+
+
+def test_changes_have_three_values_a_row_and_are_read_as_they_were(judge, taught, tmp_path):
+    thinker, tokenizer = judge
+    changed = taught.changed(thinker)
+    assert changed.keys() == {name for name, weight in thinker.named_parameters() if weight.dim() == 2}
+    for name, weight in changed.items():
+        rows = (weight - thinker.get_parameter(name)).round(decimals=3)
+        assert max(len(row.unique()) for row in rows) == 3
+    taught.save_pretrained(tmp_path)
+    read = Expectation.from_pretrained(tmp_path)
+    lines = ["a dog", "the cat sat on the mat"]
+    said = [expected(one.judge(thinker), tokenizer, lines) for one in (taught, read)]
+    assert said[1] == pytest.approx(said[0], rel=0.01)
+    read.save_pretrained(tmp_path / "again")
+    again = Expectation.from_pretrained(tmp_path / "again")
+    for one, other in zip(read.parameters(), again.parameters(), strict=True):
+        torch.testing.assert_close(one, other)

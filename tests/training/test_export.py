@@ -11,6 +11,7 @@ from inference.speech import Speaker
 from models.checkpoint import read_json
 from models.codec import MelCodec
 from models.errors import UserError
+from models.expectation import Expectation
 from models.finder import Finder, FinderConfig
 from models.frontend import Frontend
 from models.glance import Glance, GlanceConfig
@@ -43,6 +44,8 @@ def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
     glance.save_pretrained(paths.final("naming"))
     finder = Finder(FinderConfig(input_size=64, names=["fox"], colors=["red"]))
     finder.save_pretrained(paths.final("finder"))
+    thinker = OmniModel.from_pretrained(nano_omni_dir).thinker
+    Expectation.of(thinker).save_pretrained(paths.final("expectation"))
     count_words(["the fox", "a fox"] * 3, 10, 10, 10).save(paths.final("words") / FILE)
     return paths
 
@@ -60,6 +63,7 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
     assert Finder.from_pretrained(omni, "finder").config.names == ["fox"]
     assert "fox" in WordLM.load(omni / FILE).words
     assert OmniModel.from_pretrained(omni).wording is not None
+    assert OmniModel.from_pretrained(omni).judge is not None
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
     assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
     assert len(list((omni / "training").iterdir())) == len(STAGES)

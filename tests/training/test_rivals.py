@@ -12,10 +12,8 @@ from torch.nn import functional as F
 from data.shards import ShardWriter
 from inference import spelling
 from models.audio import AudioEncoder
-from models.errors import UserError
-from models.letters import spoken_letters
 from models.omni import OmniModel
-from models.readings import JUDGED, LINE, READ, TABLE, WORDS
+from models.readings import READ, weight
 from models.tokenizer import Tokenizer
 from models.wordlm import FILE, WordLM
 from tests.training.records import Records
@@ -29,8 +27,6 @@ from training.rivals import (
     RivalMaker,
     build_rivals,
     expected_errors,
-    read_rivals,
-    weights,
     worth,
     written,
 )
@@ -42,8 +38,7 @@ ERRORS = (0, 1, 1, 1, 1, 1)
 def record(seconds: int = 1) -> dict:
     """A clip of noise with its rivals."""
     levels = np.random.default_rng(0).integers(0, 200, (128, 100 * seconds)).astype(np.uint8)
-    pairs = enumerate(zip(TEXTS, ERRORS, strict=True))
-    rivals = [[text, float(-i), -4.0, wrong] for i, (text, wrong) in pairs]
+    rivals = [[text, float(-i), errors] for i, (text, errors) in enumerate(zip(TEXTS, ERRORS, strict=True))]
     return {"text": TEXTS[0], "kind": "sentence", "seconds": seconds, "mel": levels, "rivals": rivals}
 
 
@@ -74,8 +69,7 @@ def test_a_reading_is_written_as_the_truth_where_they_agree(letters, wanted):
 
 
 def test_both_judges_weigh_what_they_do_where_transcripts_are_chosen():
-    assert spelling.BONUS == BONUS
-    assert weights(False) == (1 - READ, 0.0) and weights(True) == pytest.approx((1 - JUDGED, JUDGED * LINE))
+    assert (READ, BONUS) == (weight(False), spelling.BONUS)
 
 
 def test_errors_to_be_expected_fall_as_the_right_reading_gains():
@@ -90,31 +84,23 @@ def test_errors_to_be_expected_fall_as_the_right_reading_gains():
     assert expected_errors(said, heard, torch.ones(1, RIVALS)).item() == pytest.approx(0.0, abs=1e-6)
 
 
-@pytest.mark.parametrize("expects", [False, True])
-def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir, expects):
+def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir):
     objective = joint(nano_omni_dir, rivals=[record()])
-    objective.model.omni.expects = expects
     lessons = objective.choices(random.Random(0), 0.5)
-    assert len(lessons) == RIVALS * (1 + expects)
     other = objective.encoded({"messages": [{"role": "user", "content": "Hi."},
                                             {"role": "assistant", "content": "Hello."}],
                                "images": [], "sounds": []})
     batch = objective.collate([other, *lessons])
     assert len(batch["mel"]) == 1 and batch["again"] == [0] * RIVALS
     task = objective.model.eval()
-    plain_keys = ("ids", "targets", "images", "sounds")
     with torch.no_grad():
         loss = task(batch)
-        alone = [task(objective.collate([{k: lesson[k] for k in plain_keys}])).total for lesson in lessons]
+        alone = [task(objective.collate([{k: v for k, v in lesson.items() if k != "errors"}])).total
+                 for lesson in lessons]
         plain = task(objective.collate([other]))
-    read = JUDGED if expects else READ
-    shares = torch.tensor([1 - read, read * LINE][: 1 + expects])
-    said = -(torch.stack(alone).view(RIVALS, -1) * shares).sum(1)[None]  # (1, RIVALS)
+    said = -torch.stack(alone)[None]  # (1, RIVALS)
     expected = expected_errors(said, batch["heard"], batch["errors"])
-    table = (WORDS - TABLE) * 4.0 * expects  # is taken back
-    assert batch["errors"].tolist() == [list(ERRORS)]
-    letters = len(spoken_letters(TEXTS[2]))
-    assert batch["heard"][0, 2].item() == pytest.approx(read * (-2.0 + table) + 0.5 * letters)
+    assert batch["errors"].tolist() == [list(ERRORS)] and batch["heard"][0, 2] == -2.0
     total, count = loss.logs["errors"]
     assert count == 1 and total.item() == pytest.approx(expected.item(), abs=1e-4)
     assert loss.weight == plain.weight  # rivals are no tokens to write
@@ -122,26 +108,11 @@ def test_a_batch_says_every_rival_of_one_sound(nano_omni_dir, expects):
 
 
 def test_clips_without_a_choice_are_left_out(nano_omni_dir):
-    same = record() | {"rivals": [[text, 0.0, -4.0, 1] for text in TEXTS]}
+    same = record() | {"rivals": [[text, 0.0, 1] for text in TEXTS]}
     few = record() | {"rivals": record()["rivals"][:3]}
     assert worth(record()) and not worth(same) and not worth(few)
     objective = joint(nano_omni_dir, rivals=[same, record(2), few, record(1)])
     assert objective.heard["train"]["choice"] == [("rivals", 3), ("rivals", 1)]  # the shortest first
-
-
-@pytest.mark.parametrize("old", [False, True])
-def test_rivals_of_an_older_version_say_what_to_do(tmp_path, old):
-    made = record()
-    mel = made.pop("mel")
-    if old:
-        made["rivals"] = [[text, score, wrong] for text, score, _, wrong in made["rivals"]]
-    with ShardWriter(tmp_path, 0) as shard:
-        shard.add(made, {"mel": mel})
-    if not old:
-        assert len(read_rivals(tmp_path)) == 1
-        return
-    with pytest.raises(UserError, match="remove it"):
-        read_rivals(tmp_path)
 
 
 def test_questions_with_rivals_are_asked_as_they_were_misheard(nano_omni_dir):
@@ -188,9 +159,8 @@ def test_rivals_are_read_by_ears_and_table(nano_omni_dir, tmp_path):
     for clip, blobs in made:
         assert blobs["mel"].shape == (128, 100 * clip["seconds"])
         assert 1 <= len(clip["rivals"]) <= RIVALS
-        scores = [score for _, score, *_ in clip["rivals"]]
-        assert all(isinstance(wrong, int) for *_, wrong in clip["rivals"]) and np.isfinite(scores).all()
-        assert all(words < 0 for _, _, words, _ in clip["rivals"])
+        scores = [score for _, score, _ in clip["rivals"]]
+        assert all(isinstance(wrong, int) for _, _, wrong in clip["rivals"]) and np.isfinite(scores).all()
     asked = replace(make, kinds=("talk_question",))
     assert [asked(index)[0]["question"]["answer"] for index in (0, 1)] == ["No."] * 2
 

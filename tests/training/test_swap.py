@@ -8,6 +8,7 @@ import torch
 
 from models.checkpoint import read_json, read_tensors
 from models.errors import UserError
+from models.expectation import Expectation
 from models.finder import Finder, FinderConfig
 from models.glance import Glance, GlanceConfig
 from models.omni import OmniModel, save_part
@@ -72,18 +73,28 @@ def test_a_part_that_was_lacking_is_added(checkpoint, tmp_path):
     assert read_json(checkpoint / "training" / "finder.json")["steps"] == 9
 
 
+def test_what_people_say_is_added_beside_the_thinker(checkpoint, tmp_path):
+    made = Expectation.of(OmniModel.from_pretrained(checkpoint).thinker)
+    torch.nn.init.normal_(made.words.weight, std=0.1)
+    swap("expectation", trained(tmp_path / "final", made), checkpoint)
+    omni = OmniModel.from_pretrained(checkpoint)
+    ids = torch.arange(5)[None]
+    torch.testing.assert_close(omni.judge(ids), made.judge(omni.thinker)(ids), rtol=0.02, atol=0.02)
+    assert not torch.allclose(omni.judge(ids), omni.thinker(ids), rtol=0.02, atol=0.02)
+
+
 def test_the_joint_stages_parts_come_together(checkpoint, nano_omni_dir, tmp_path):
     omni = OmniModel.from_pretrained(nano_omni_dir)
     with torch.no_grad():
         for parameter in omni.parameters():
             parameter += 0.5
-    omni.expects = True
     folder = tmp_path / "final"
     omni.save_pretrained(folder)
     (folder / "training.json").write_text(json.dumps(OLD))
     before = {path.stem: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
+    save_part(checkpoint, "expectation", Expectation.of(omni.thinker))
     swap("omni", folder, checkpoint)
-    assert OmniModel.from_pretrained(checkpoint).expects
+    assert OmniModel.from_pretrained(checkpoint).judge is None  # it belonged to the Thinker before
     after = {path.stem: path.read_bytes() for path in checkpoint.glob("*.safetensors")}
     changed = {name for name in before if before[name] != after[name]}
     assert changed == {"thinker", "vision_projector", "audio_projector"}

@@ -4,7 +4,6 @@ Each global batch holds every kind of lesson in fixed shares: pictures with ques
 spoken questions, clips, transcripts, spoken questions, text conversations and plain English (so
 that text ability stays). Only the assistant's words are learnt, plain English aside. A share of a batch
 can be choices among readings of a sound (training/rivals.py): there the words wrong to be expected fall.
-Another can be what people say, to know what to expect (training/spoken.py).
 """
 
 import random
@@ -22,7 +21,6 @@ from data.shards import ShardReader
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
 from models.glance import Glance
-from models.letters import spoken_letters
 from models.omni import OmniModel
 from models.projector import Projector
 from models.thinker import Thinker
@@ -42,29 +40,15 @@ from training.media import disturb_mel, mask_mel
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_lessons, stack_media
-from training.rivals import (
-    ERROR,
-    UNHEARD,
-    RivalMaker,
-    beside,
-    build_rivals,
-    expected_errors,
-    read_rivals,
-    weights,
-    worth,
-)
-from training.spoken import line_lesson, line_lessons, load_lines, whole_lesson
+from training.rivals import ERROR, UNHEARD, RivalMaker, build_rivals, expected_errors, worth
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
-KINDS = (
-    "picture", "photo", "spoken_picture", "clip", "transcript",
-    "spoken", "talk", "english", "choice", "sentence",
-)
+KINDS = ("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "english", "choice")
 QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
-UNASKED = {"english", "choice", "sentence"}  # kinds that dev has no items of
+UNASKED = {"english", "choice"}  # kinds that dev has no items of
 
 
 class OmniTask(nn.Module):
@@ -97,22 +81,16 @@ class OmniTask(nn.Module):
         logs, choice = {}, torch.zeros(())
         if "errors" in batch:
             rival = batch["rival"][asked]  # (n,)
-            told, weight = rival >= 0, batch["weight"][asked]  # (n,) each
-            choice = self.choice(logits[told], wanted[told], rival[told], weight[told], batch)
-            logits, wanted = logits[~told], wanted[~told]
+            choice = self.choice(logits[rival >= 0], wanted[rival >= 0], rival[rival >= 0], batch)
+            logits, wanted = logits[rival < 0], wanted[rival < 0]
             logs["errors"] = (choice.detach(), len(batch["errors"]))
         loss = next_token_loss(logits, wanted)
         logs["token_accuracy"] = (logits.argmax(-1) == wanted).sum().detach()
         return Loss(loss + ERROR * choice, wanted.numel(), logs)
 
-    def choice(
-        self, logits: Tensor, wanted: Tensor, rival: Tensor, weight: Tensor, batch: dict[str, Tensor]
-    ) -> Tensor:
-        """Words wrong to be expected, summed over sounds. logits (n, V), others (n,) -> ()
-
-        `rival` is the number of the reading that a token helps to say, `weight` that of its logarithm.
-        """
-        nats = F.cross_entropy(logits.float(), wanted, reduction="none") * weight  # (n,)
+    def choice(self, logits: Tensor, wanted: Tensor, rival: Tensor, batch: dict) -> Tensor:
+        """Words wrong to be expected, summed over sounds. (n, V), (n,), (n,) which rival's -> ()"""
+        nats = F.cross_entropy(logits.float(), wanted, reduction="none")  # (n,)
         said = nats.new_zeros(batch["errors"].numel()).index_add(0, rival, -nats)  # (G * RIVALS,)
         return expected_errors(said.view_as(batch["errors"]), batch["heard"], batch["errors"]).sum()
 
@@ -154,11 +132,9 @@ class OmniObjective:
             self.readers[name, "train"] = ShardReader(paths.data / f"hearing_{name}_train")
         self.speech = ("hearing", "further", "recorded", *config["data"]["more"])
         if self.shares["choice"]:
-            self.readers["rivals", "train"] = read_rivals(paths.data / "rivals")
+            self.readers["rivals", "train"] = ShardReader(paths.data / "rivals")
         if config["data"]["misheard"]:
-            self.readers["misheard", "train"] = read_rivals(paths.data / "misheard")
-        self.lines = load_lines(paths.need("words")) if self.shares["sentence"] else []
-        self.model.omni.expects = bool(self.lines)
+            self.readers["misheard", "train"] = ShardReader(paths.data / "misheard")
         self.noisy = config["data"]["noisy"]
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
@@ -186,9 +162,9 @@ class OmniObjective:
         return omni
 
     def init_from(self, folder: Path) -> None:
-        """Go on from a joint model that is finished; its finder, learnt after this stage, is left out."""
+        """Go on from a joint model that is finished; what is learnt after this stage is left out."""
         begun = OmniModel.from_pretrained(folder)
-        begun.finder = None
+        begun.finder = begun.expectation = None
         load_strict(self.model.omni, begun.state_dict(), f"--init_from {folder}")
 
     def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
@@ -264,7 +240,8 @@ class OmniObjective:
             lesson = chat(sample_conversation(rng, split)["messages"])
         else:
             start = rng.randrange(len(self.corpus) - self.sequence_length)
-            return whole_lesson(self.corpus[start : start + self.sequence_length].astype(int).tolist())
+            ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
+            return {"ids": ids, "targets": ids, "images": [], "sounds": []}
         return self.encoded(lesson)
 
     def encoded(self, lesson: dict) -> dict:
@@ -283,16 +260,12 @@ class OmniObjective:
         return self.readers[reader, split][place]
 
     def choices(self, rng: random.Random, length: float) -> list[dict]:
-        """A sound with each of its rivals, each as a line, too, if lines are judged; see `lesson`."""
+        """A sound with each of its rivals; `length` as for a lesson."""
         record = self.draw("choice", rng, "train", length)
-        expects, lessons = self.model.omni.expects, []
-        written, alone = weights(expects)
-        for text, score, words, errors in record["rivals"]:
-            rival = {"heard": beside(text, score, words, expects), "errors": float(errors)}
-            lessons.append(self.encoded(rival_lesson(record, text)) | rival | {"weight": written})
-            if expects:
-                lessons.append(line_lesson(self.tokenizer, spoken_letters(text)) | {"weight": alone})
-        return lessons
+        return [
+            self.encoded(rival_lesson(record, text)) | {"heard": heard, "errors": float(errors)}
+            for text, heard, errors in record["rivals"]
+        ]
 
     def collate(self, lessons: list[dict]) -> dict[str, Tensor]:
         """Lessons packed into rows, and their media in reading order; see training/packing.py."""
@@ -307,8 +280,6 @@ class OmniObjective:
             kind = self.kind_at(place, step)
             if kind == "choice":
                 lessons += self.choices(rng, length)
-            elif kind == "sentence":
-                lessons += line_lessons(self.tokenizer, self.lines, rng)
             else:
                 lessons.append(self.lesson(kind, rng, "train", length))
         return self.collate(lessons)

@@ -210,9 +210,9 @@ def run(config: dict, paths) -> None:
     target.mkdir(parents=True, exist_ok=True)
     spoken = lines(paths.real, config["data"], Path(paths.data) / RECORDED)
     spoken = list(tqdm(spoken, desc="words", unit=" sentences"))
+    save_lines(target, spoken)
     heard = said_in_clips(Path(paths.data))
     unheard = [line for line in spoken if line not in heard]
-    save_lines(target, unheard)
     for name, counts in ((FILE, spoken), (UNHEARD, unheard)):
         table = count_words(counts, **config["model"])
         table.save(target / name)
