@@ -51,14 +51,19 @@ def _sentences(passage: str):
             yield sentence[0].upper() + sentence[1:]
 
 
+def books(folder: Path):
+    """Sentences of books and prompts."""
+    for source in corpora.SENTENCES.values():
+        for passage in source(folder):
+            yield from _sentences(passage)
+
+
 def corpus(folder: Path, every: int = 7):
     """Sentences of books and prompts, and of every so many turns of the dialogues.
 
     Dialogues outnumber books ten to one: every seventh turn makes a fair mix.
     """
-    for source in corpora.SENTENCES.values():
-        for passage in source(folder):
-            yield from _sentences(passage)
+    yield from books(folder)
     for name in corpora.DIALOGUES:
         for _, turns in corpora.dialogues(folder, name):
             for turn in turns:

@@ -1,8 +1,8 @@
 """Hearing: word error rate of transcripts, unseen sentences in unseen voices, quiet and noisy.
 
 Controls: another clip's sound (the transcript must not fit), the Thinker's transcript without the
-ears' letters, and pocketsphinx on the same waveforms. Recorded speech of held-out speakers is
-measured where the real data is there.
+ears' letters, transcripts without the table of words or without judging lines, and pocketsphinx on the
+same waveforms. Recorded speech of held-out speakers is measured where the real data is there.
 """
 
 from __future__ import annotations
@@ -39,10 +39,11 @@ def measure(setting: Setting) -> Measured:
     figures = transcribe(asker, quiet, "quiet")
     alone = transcripts(Asker(omni, ctc_weight=0.0), quiet, "hearing, the Thinker alone")
     figures["quiet/without_letters"] = error_rate(compared(quiet, alone), SEED)
-    if omni.model.wording is not None:
-        with asker.lacking("wording"):
-            spelt = transcripts(asker, quiet, "hearing, without the table of words")
-        figures["quiet/without_words"] = error_rate(compared(quiet, spelt), SEED)
+    for part, name in (("wording", "words"), ("expectation", "lines")):
+        if getattr(omni.model, part) is not None:
+            with asker.lacking(part):
+                said = transcripts(asker, quiet, f"hearing, without {name}")
+            figures[f"quiet/without_{name}"] = error_rate(compared(quiet, said), SEED)
     figures |= sphinx([maker(setting).wave(i) for i in range(setting.count(SPHINX))], setting, "quiet")
     figures |= transcribe(asker, records(heard(setting, NOISE_DB), n), "noisy")
     return figures | (measure_recorded(asker, setting, n) if setting.real_dir else {})

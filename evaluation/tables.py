@@ -133,15 +133,17 @@ def audio(results: Results) -> str:
         ("quiet", "unseen voices, quiet"), ("noisy", "unseen voices, noise at 10 dB"),
         ("recorded", "recorded people, unseen speakers"),
     ):
-        keys = ("wer", "cer", "shuffled", "without_words", "without_letters", "pocketsphinx")
+        lacking = (f"without_{part}" for part in ("lines", "words", "letters"))
+        keys = ("wer", "cer", "shuffled", *lacking, "pocketsphinx")
         have = names_under(results, "audio", f"{name}/")
         rows.append(
             [what, *(show(results, "audio", f"{name}/{key}") if key in have else "" for key in keys)]
         )
     words = show(results, "audio", "commands/right")
-    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 5])
+    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 6])
     head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
-    return table([*head, "without the table of words", "by the Thinker alone", "pocketsphinx"], rows)
+    controls = ["without judging lines", "without the table of words", "by the Thinker alone"]
+    return table([*head, *controls, "pocketsphinx"], rows)
 
 
 def voices(results: Results) -> str:

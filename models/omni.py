@@ -75,10 +75,14 @@ class OmniModel(nn.Module):
         self.image_token, self.audio_token = image_token, audio_token
         self.picture_notes, self.wording, self.expectation = picture_notes, wording, expectation
 
-    @cached_property
+    @property
     def judge(self) -> Thinker | None:
         """The Thinker as it expects lines, made when it is first asked; None: nothing taught it that."""
-        return self.expectation and self.expectation.judge(self.thinker)
+        return None if self.expectation is None else self._judge
+
+    @cached_property
+    def _judge(self) -> Thinker:
+        return self.expectation.judge(self.thinker)
 
     def encode_images(self, pixels: Tensor) -> Tensor:
         """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""

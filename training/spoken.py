@@ -9,12 +9,12 @@ from models.expectation import line_ids
 from models.files import reading, replacing
 from models.tokenizer import Tokenizer
 
-SPOKEN = "spoken.txt"  # in letters as ears spell, each line once
+SPOKEN = "spoken.txt"  # in letters as ears spell
 
 
 def save_lines(folder: Path, lines: Iterable[str]) -> None:
-    """Write the lines, each once."""
-    text = "".join(f"{line}\n" for line in dict.fromkeys(lines))
+    """Write the lines."""
+    text = "".join(f"{line}\n" for line in lines)
     with replacing(folder / SPOKEN) as temporary:
         temporary.write_text(text, encoding="utf-8")
 

@@ -12,6 +12,7 @@ from models.tokenizer import BOS, EOS, Tokenizer
 from training.config import TrainConfig
 from training.objectives import words
 from training.objectives.expectation import ExpectationObjective, ExpectationTask, dev_lines
+from training.objectives.words import BOOKS
 from training.optimizer import make_optimizers
 from training.rivals import UNHEARD
 from training.spoken import SPOKEN, line_lesson, load_lines, save_lines
@@ -19,9 +20,9 @@ from training.spoken import SPOKEN, line_lesson, load_lines, save_lines
 SAID = ["the cat sat", "a dog", "what is the opposite of hot", "how many dogs are there"]
 
 
-def test_lines_are_kept_once(tmp_path):
+def test_lines_are_read_as_they_were_left(tmp_path):
     save_lines(tmp_path, ["the cat", "a dog", "the cat"])
-    assert load_lines(tmp_path) == ["the cat", "a dog"]
+    assert load_lines(tmp_path) == ["the cat", "a dog", "the cat"]
 
 
 def test_missing_lines_say_what_to_run(tmp_path):
@@ -29,14 +30,16 @@ def test_missing_lines_say_what_to_run(tmp_path):
         load_lines(tmp_path)
 
 
-def test_stage_words_leaves_each_line_once(tmp_path, monkeypatch):
+def test_stage_words_leaves_each_line_once_and_those_of_books_several_times(tmp_path, monkeypatch):
     said = ["the cat sat", "a dog", "the cat sat", "a dog"]
     monkeypatch.setattr(words, "lines", lambda *_: iter(said))
     monkeypatch.setattr(words, "said_in_clips", lambda _: {"a dog"})
+    monkeypatch.setattr(words, "from_books", lambda _: ["a dog"])
     paths = SimpleNamespace(real=None, data=tmp_path, final=lambda stage: tmp_path / stage / "final")
     model = {"vocabulary": 10, "bigrams": 10, "trigrams": 10}
     words.run({"data": {}, "model": model}, paths)
-    assert load_lines(tmp_path / "words" / "final") == ["the cat sat", "a dog"]
+    left = load_lines(tmp_path / "words" / "final")
+    assert [left.count(line) for line in ("the cat sat", "a dog")] == [1, BOOKS]
     assert {path.name for path in (tmp_path / "words" / "final").iterdir()} >= {SPOKEN, UNHEARD}
 
 

@@ -35,6 +35,7 @@ from training.spoken import save_lines
 BITS = np.uint64(16)  # of a word in the number that stands for an n-gram, the first word highest
 WORD = np.uint64(0xFFFF)
 RECORDED = "hearing_real_train"
+BOOKS = 4  # times that lines of books are left to be learnt: all turns of dialogues are, not a seventh
 LEAST = 2  # times that a word must occur to be listed
 NEVER = 1e-7  # probability of a listed word that nothing was counted for
 
@@ -62,6 +63,12 @@ def lines(real: Path | None, data: dict, recorded: Path) -> Iterator[str]:
     if recorded.is_dir():
         reader = ShardReader(recorded)
         yield from (spoken_letters(reader[index]["text"]) for index in range(len(reader)))
+
+
+def from_books(real: Path | None) -> list[str]:
+    """Sentences of books and prompts among them, each once."""
+    found = sentences.books(real) if real else ()
+    return list(dict.fromkeys(spoken_letters(one) for one in found if sentences.split_of(one) == "train"))
 
 
 def numbered(spoken: Iterable[str], vocabulary: int) -> tuple[list[str], np.ndarray]:
@@ -210,7 +217,7 @@ def run(config: dict, paths) -> None:
     target.mkdir(parents=True, exist_ok=True)
     spoken = lines(paths.real, config["data"], Path(paths.data) / RECORDED)
     spoken = list(tqdm(spoken, desc="words", unit=" sentences"))
-    save_lines(target, spoken)
+    save_lines(target, [*dict.fromkeys(spoken), *(BOOKS - 1) * from_books(paths.real)])
     heard = said_in_clips(Path(paths.data))
     unheard = [line for line in spoken if line not in heard]
     for name, counts in ((FILE, spoken), (UNHEARD, unheard)):
