@@ -2,7 +2,7 @@
 
 Pictures open their turn with a question that the user did not ask, `NOTE_QUESTION`, and sounds that
 come without words with `TRANSCRIBE_QUESTION`. The answers stay in the context; then comes what the
-user asked, a spoken question as it was heard. One thing after another is easier than all at once:
+user asked, a spoken question as it was heard. Beside a picture only its words are kept: as if typed. One thing after another is easier than all at once:
 what that gains is measured beside answers from sight alone.
 
 Drawn things are noted as the finder found them (models/finder.py). What it knows nothing of, such as
@@ -65,8 +65,11 @@ def take_notes(
         if turn.mels and not turn.text
     }
     for i, noted, words in _written(omni, sounds, config, room, config.num_beams):
-        if words:  # where nothing was made out, the sound itself is left to be answered
-            opened[i], left[i].mels, left[i].text = opened[i] + noted, [], words
+        if not words:  # nothing was made out: the sound itself is left to be answered
+            continue
+        left[i].mels, left[i].text = [], words
+        if not turns[i].images:  # between a picture's notes and the question a sound distracts
+            opened[i] = opened[i] + noted
     return list(zip(opened, left, strict=True))
 
 

@@ -126,7 +126,7 @@ def omni_card(
 μOmni: text, pictures, sounds and clips in, text and speech out;
 {sum(weights.values()) / 1e6:.1f} million numbers in safetensors: bfloat16, its exponents deflated;
 those of ears with their projector, eyes, glance and finder int8 with a scale a row, deflated;
-and a table of words.
+those of what people say ("expectation") of three values and a scale a row; and a table of words.
 
     python infer_chat.py --ckpt_dir checkpoints/omni_sft_{preset} --image photo.png
 

@@ -135,6 +135,15 @@ def test_a_spoken_question_is_written_down_and_then_asked(omni):
     assert beams_for(config, direct) == HEARING_BEAMS
 
 
+def test_beside_a_picture_a_spoken_question_is_as_if_it_were_typed(noting, red):
+    sound, config = (tone(500), 16_000), noting.config()
+    mels = noting.take(None, None, sound).mels
+    _, words = closed(noting, noting.head(None, config), Asked(TRANSCRIBE_QUESTION, mels=mels))
+    prompt = noting.prompt(None, red, sound, None, None, config)
+    assert words and prompt.ids == noting.prompt(words, red, None, None, None, config).ids
+    assert (len(prompt.images), len(prompt.mels)) == (1, 0)
+
+
 def test_words_about_a_sound_are_asked_of_the_sound(omni):
     prompt = omni.prompt("how loud?", None, (tone(500), 16_000), None, None, omni.config())
     assert (len(prompt.mels), prompt.noted) == (1, 0)
@@ -156,4 +165,4 @@ def test_many_turns_are_noted_as_one_by_one(noting, red, blue):
     together = noting.prompts(turns, config)
     alone = [noting.prompts([turn], config)[0] for turn in turns]
     assert [prompt.ids for prompt in together] == [prompt.ids for prompt in alone]
-    assert [len(prompt.mels) for prompt in together] == [0, 0, 1, 1]
+    assert [len(prompt.mels) for prompt in together] == [0, 0, 1, 0]  # beside a picture, as if typed

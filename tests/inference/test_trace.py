@@ -256,6 +256,7 @@ def test_the_page_draws_itself_in_a_browser(shipped_dir, tmp_path):
     examples = ROOT / "examples"
     session, _ = ask(
         Omni.from_pretrained(shipped_dir),
+        text="What do you see, and what do you hear?",
         image=examples / "sample_image.png",
         audio=examples / "question.wav",
         max_new_tokens=20,
