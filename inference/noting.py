@@ -2,8 +2,9 @@
 
 Pictures open their turn with a question that the user did not ask, `NOTE_QUESTION`, and sounds that
 come without words with `TRANSCRIBE_QUESTION`. The answers stay in the context; then comes what the
-user asked, a spoken question as it was heard. Beside a picture only its words are kept: as if typed. One thing after another is easier than all at once:
-what that gains is measured beside answers from sight alone.
+user asked, a spoken question as it was heard. Beside a picture only its words are kept: as if typed.
+One thing after another is easier than all at once: what that gains is measured beside answers from
+sight alone.
 
 Drawn things are noted as the finder found them (models/finder.py). What it knows nothing of, such as
 photographs, the model notes in its own words, as it learnt to from `data/notes.py`.

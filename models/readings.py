@@ -26,6 +26,8 @@ BEHIND = 16.0  # nats: texts so much less likely than the best are given up
 UNHEARD = -6.0  # nats: letters less likely in a slot are not tried there
 WORDS = 1.2  # weight of the words' logarithm beside the letters'
 TABLE, LINE = 0.45, 0.75  # weights of table and Thinker in the end, where it knows what people say
+ALONE = -12.0  # nats: a word alone is no less likely as a line; which one it is, lines cannot tell
+LISTED = -20.0  # nats, by the table: a word alone that it does not list is less likely
 READ, JUDGED = 0.75, 0.95  # weight of a reading beside its transcript by the Thinker; where lines are judged
 BONUS = 1.5  # nats for each letter, or texts of fewer and longer words would win
 NEVER = -1e9  # a logarithm; finite, so that differences of two are
@@ -95,6 +97,8 @@ def judged(heard: list[Reading], expected: list[float]) -> list[Reading]:
 
 def as_line(one: Reading, nats: float) -> Reading:
     """A reading whose line has this log-probability."""
+    if " " not in one.letters and LISTED < one.words < 0.0:  # 0: there is no table
+        nats = max(nats, ALONE)
     return one._replace(score=one.score - (WORDS - TABLE) * one.words + LINE * nats)
 
 

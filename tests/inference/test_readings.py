@@ -7,7 +7,7 @@ import pytest
 import torch
 
 from models.letters import LABELS, LETTERS
-from models.readings import LINE, TABLE, WORDS, Reading, judged, readings
+from models.readings import ALONE, LINE, TABLE, WORDS, Reading, judged, readings
 from training.objectives.audio import ctc_labels
 from training.objectives.words import count_words
 
@@ -72,3 +72,12 @@ def test_a_line_is_judged_as_a_whole_and_the_table_less():
     assert [one.letters for one in judged(heard, [-5.0, -20.0])] == ["the cat", "a cat"]
     first = judged(heard, [-5.0, -20.0])[0]
     assert first.score == pytest.approx(-10.0 + (WORDS - TABLE) * 5.0 - LINE * 5.0)
+
+
+def test_a_listed_word_alone_is_as_likely_as_any_other():
+    pair, listed = Reading("sigh russ", -10.0, -18.0), Reading("cyrus", -11.0, -15.0)
+    unlisted = Reading("sirus", -9.0, -28.0)
+    best = judged([pair, listed, unlisted], [-19.0, -25.0, -36.0])[0]
+    assert best.letters == "cyrus"
+    assert best.score == judged([listed], [ALONE])[0].score
+    assert judged([unlisted], [-26.0])[0].score < judged([unlisted], [ALONE])[0].score
