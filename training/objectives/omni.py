@@ -41,6 +41,7 @@ from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_lessons, stack_media
 from training.rivals import ERROR, UNHEARD, RivalMaker, build_rivals, expected_errors, worth
+from training.spoken import whole_lesson
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
@@ -241,7 +242,7 @@ class OmniObjective:
         else:
             start = rng.randrange(len(self.corpus) - self.sequence_length)
             ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
-            return {"ids": ids, "targets": ids, "images": [], "sounds": []}
+            return whole_lesson(ids)
         return self.encoded(lesson)
 
     def encoded(self, lesson: dict) -> dict:
