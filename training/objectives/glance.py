@@ -151,15 +151,16 @@ def load(data: Path, split: str, drawn: int, known: list[str]) -> tuple[dict[str
 
     Args:
         drawn: at most so many scenes, whose label is 0.
-        known: the names, when they are settled already.
+        known: the names, when they are settled already; photographs of others are left out.
     """
     shards = ShardReader(data / f"photos_{split}")
     records = [shards[i] for i in range(len(shards))]
     known = known or sorted({record["name"] for record in records})
     sets: dict[str, list] = {}
     for record in records:
-        label = 1 + known.index(record["name"])
-        sets.setdefault(record["corpus"], []).append((record["small"], label))
+        if record["name"] in known:  # of few photographs to learn from, some names are not among them
+            label = 1 + known.index(record["name"])
+            sets.setdefault(record["corpus"], []).append((record["small"], label))
     scenes = ShardReader(data / f"scenes_{split}")
     for i in range(min(drawn, len(scenes))):
         small = shrink(picture(scenes[i]["image"])[None])[0].round().byte().numpy()
