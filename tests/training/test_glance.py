@@ -11,7 +11,7 @@ from models.omni import OmniModel
 from tests.fixtures.photos import write_photos
 from training.config import load_preset
 from training.objective import Paths
-from training.objectives.glance import build, prepare
+from training.objectives.glance import build, load, prepare
 
 
 @pytest.fixture(scope="module")
@@ -88,3 +88,10 @@ def test_no_photographs_is_one_line(tmp_path):
     config = load_preset("nano")["glance"] | {"seed": 0}
     with pytest.raises(UserError, match="--real_dir"):
         prepare(config, Paths(tmp_path, tmp_path, None, "nano"))
+
+
+def test_photographs_of_names_that_are_not_learnt_are_left_out(paths):
+    prepare(load_preset("nano")["glance"] | {"seed": 0}, paths)
+    pictures, names = load(paths.data, "dev", 2, ["cat"])
+    assert names == ["cat"] and "clothing_cc0" not in pictures
+    assert (pictures["cifar10"][1] == 1).all() and (pictures["drawn"][1] == 0).all()
