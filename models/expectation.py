@@ -96,19 +96,12 @@ def line_ids(tokenizer: Tokenizer, line: str) -> list[int]:
     return [BOS, *tokenizer.encode(line), EOS]
 
 
-def line_rows(rows: list[list[int]]) -> Tensor:
-    """Lines of unlike lengths. (N, L)"""
-    return pad_sequence([torch.tensor(row) for row in rows], batch_first=True, padding_value=PAD)
-
-
-def line_nats(logits: Tensor, ids: Tensor) -> Tensor:
-    """Minus log-probability of each line. logits (N, L - 1, V) before its last token, ids (N, L) -> (N,)"""
-    said = logits.float().transpose(1, 2)  # (N, V, L - 1)
-    return F.cross_entropy(said, ids[:, 1:], ignore_index=PAD, reduction="none").sum(1)
-
-
 @torch.inference_mode()
 def expected(judge: Thinker, tokenizer: Tokenizer, lines: list[str]) -> list[float]:
     """Log-probability in nats of each of these lines, in letters as ears spell (models/letters.py)."""
-    ids = line_rows([line_ids(tokenizer, line) for line in lines]).to(judge.head_weight.device)  # (N, L)
-    return (-line_nats(judge(ids[:, :-1]), ids)).tolist()
+    device = judge.head_weight.device
+    rows = [torch.tensor(line_ids(tokenizer, line), device=device) for line in lines]
+    ids = pad_sequence(rows, batch_first=True, padding_value=PAD)  # (N, L)
+    said = judge(ids[:, :-1]).float().transpose(1, 2)  # (N, V, L - 1)
+    nats = F.cross_entropy(said, ids[:, 1:], ignore_index=PAD, reduction="none")  # (N, L - 1)
+    return (-nats.sum(1)).tolist()

@@ -24,6 +24,7 @@ from data.hearing import dequantise_mel
 from data.shards import ShardReader, generate
 from data.words import edit_distance
 from models.audio import AudioEncoder
+from models.errors import UserError
 from models.letters import spoken_letters
 from models.readings import READ, readings
 from models.wordlm import WordLM
@@ -32,6 +33,7 @@ from training.media import disturb_mel
 MARKS = ".,?!"
 UNHEARD = "unheard.safetensors"  # the table of stage `words` that has not counted what the clips say
 RIVALS = 6  # readings of a clip that are told apart
+FIELDS = 3  # of each: how it is written, its score beside the Thinker's, words wrong
 ERROR = 5.0  # an expected word error weighs as much as so many nats of a learnt token
 BONUS = 0.5  # nats for each letter: as where transcripts are chosen
 
@@ -128,6 +130,18 @@ class RivalMaker:
 def build_rivals(folder: Path, make: RivalMaker, count: int, workers: int) -> None:
     """Fill `folder` with shards of rivals; it takes a fifth of a second a clip."""
     generate(folder, make, count, 100, workers, "rivals")
+
+
+def read_rivals(folder: Path) -> ShardReader:
+    """Clips with their rivals.
+
+    Raises:
+        UserError: they were made when more was said of each rival.
+    """
+    reader = ShardReader(folder)
+    if any(len(rival) != FIELDS for rival in reader.record(0)["rivals"]):
+        raise UserError(f"{folder} is of an older version: remove it, and it is made anew")
+    return reader
 
 
 def worth(record: dict) -> bool:

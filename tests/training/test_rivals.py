@@ -12,6 +12,7 @@ from torch.nn import functional as F
 from data.shards import ShardWriter
 from inference import spelling
 from models.audio import AudioEncoder
+from models.errors import UserError
 from models.omni import OmniModel
 from models.readings import READ, weight
 from models.tokenizer import Tokenizer
@@ -27,6 +28,7 @@ from training.rivals import (
     RivalMaker,
     build_rivals,
     expected_errors,
+    read_rivals,
     worth,
     written,
 )
@@ -113,6 +115,21 @@ def test_clips_without_a_choice_are_left_out(nano_omni_dir):
     assert worth(record()) and not worth(same) and not worth(few)
     objective = joint(nano_omni_dir, rivals=[same, record(2), few, record(1)])
     assert objective.heard["train"]["choice"] == [("rivals", 3), ("rivals", 1)]  # the shortest first
+
+
+@pytest.mark.parametrize("old", [False, True])
+def test_rivals_of_an_older_version_say_what_to_do(tmp_path, old):
+    made = record()
+    mel = made.pop("mel")
+    if old:
+        made["rivals"] = [[text, score, -4.0, wrong] for text, score, wrong in made["rivals"]]
+    with ShardWriter(tmp_path, 0) as shard:
+        shard.add(made, {"mel": mel})
+    if not old:
+        assert len(read_rivals(tmp_path)) == 1
+        return
+    with pytest.raises(UserError, match="remove it"):
+        read_rivals(tmp_path)
 
 
 def test_questions_with_rivals_are_asked_as_they_were_misheard(nano_omni_dir):

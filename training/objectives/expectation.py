@@ -14,11 +14,11 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from data.hearing import hearing_text
-from models.expectation import Expectation, line_ids, line_nats, line_rows
+from models.expectation import Expectation, expected
 from models.letters import spoken_letters
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
+from training.objective import Loss, Paths, epoch_order, slice_bounds
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_lessons
 from training.spoken import line_lesson, load_lines
@@ -36,15 +36,12 @@ class ExpectationTask(nn.Module):
         self.thinker = thinker.requires_grad_(False)
         self.expectation = Expectation.of(thinker)
 
-    def logits(self, ids: Tensor, packed: Tensor | None = None) -> Tensor:
-        """Of the next token, by the changed Thinker. (B, L) -> (B, L, V)"""
-        changed = self.expectation.changed(self.thinker)
-        return functional_call(self.thinker, changed, (ids,), {"packed": packed})
-
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         targets = batch["targets"]  # (R, L)
-        loss = next_token_loss(self.logits(batch["ids"], batch["packed"]), targets)
-        return Loss(loss, (targets != -100).sum())
+        changed = self.expectation.changed(self.thinker)
+        packed = {"packed": batch["packed"]}
+        logits = functional_call(self.thinker, changed, (batch["ids"],), packed)  # (R, L, V)
+        return Loss(next_token_loss(logits, targets), (targets != -100).sum())
 
 
 class ExpectationObjective:
@@ -67,13 +64,11 @@ class ExpectationObjective:
 
     def validate(self) -> dict[str, float]:
         """Nats a word of unseen lines, by kind."""
-        device = next(self.model.parameters()).device
-        figures = {}
-        for kind, lines in self.dev.items():
-            ids = to_device(line_rows([line_ids(self.tokenizer, line) for line in lines]), device)  # (N, L)
-            nats = line_nats(self.model.logits(ids[:, :-1]), ids)  # (N,)
-            figures[kind] = float(nats.sum()) / sum(len(line.split()) for line in lines)
-        return figures
+        judge = self.model.expectation.judge(self.model.thinker)
+        return {
+            kind: -sum(expected(judge, self.tokenizer, lines)) / sum(len(line.split()) for line in lines)
+            for kind, lines in self.dev.items()
+        }
 
     def save(self, folder: Path) -> None:
         self.model.expectation.save_pretrained(folder)

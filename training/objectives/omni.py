@@ -40,7 +40,15 @@ from training.media import disturb_mel, mask_mel
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_lessons, stack_media
-from training.rivals import ERROR, UNHEARD, RivalMaker, build_rivals, expected_errors, worth
+from training.rivals import (
+    ERROR,
+    UNHEARD,
+    RivalMaker,
+    build_rivals,
+    expected_errors,
+    read_rivals,
+    worth,
+)
 from training.spoken import whole_lesson
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
@@ -133,9 +141,9 @@ class OmniObjective:
             self.readers[name, "train"] = ShardReader(paths.data / f"hearing_{name}_train")
         self.speech = ("hearing", "further", "recorded", *config["data"]["more"])
         if self.shares["choice"]:
-            self.readers["rivals", "train"] = ShardReader(paths.data / "rivals")
+            self.readers["rivals", "train"] = read_rivals(paths.data / "rivals")
         if config["data"]["misheard"]:
-            self.readers["misheard", "train"] = ShardReader(paths.data / "misheard")
+            self.readers["misheard", "train"] = read_rivals(paths.data / "misheard")
         self.noisy = config["data"]["noisy"]
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
