@@ -24,6 +24,7 @@ from models.errors import UserError
 from models.frames import overlap_add
 from models.mel import HOP, N_MELS, SAMPLE_RATE, SILENCE, WIN, hz_to_mel, mel_filters
 from models.overlap import in_pieces
+from models.processor import multiplies_bfloat16
 
 MAX_LOG_MAGNITUDE = 6.0  # nats; far above speech, keeps exp finite
 ROWS = 64  # frames: lengths are rounded up to a multiple, as each new one costs oneDNN a new kernel
@@ -89,7 +90,7 @@ class Vocoder(Pretrained):
 
         The heads stay as they are: rounded phases are heard (0.01 of PESQ), rounded blocks are not.
         """
-        if torch.cpu._is_amx_tile_supported() or torch.cpu._is_avx512_bf16_supported():
+        if multiplies_bfloat16(torch.device("cpu")):
             for block in self.blocks:
                 block.up.bfloat16()
                 block.down.bfloat16()

@@ -27,6 +27,7 @@ from tqdm import tqdm
 from models.audio import StridedConv
 from models.block import Block
 from models.errors import UserError
+from models.processor import multiplies_bfloat16
 from models.vision import ConvBlock, Downsample
 from training import state
 from training.config import TrainConfig, check_same
@@ -55,6 +56,7 @@ class Trainer:
     ) -> None:
         self.objective, self.identity, self.run_dir, self.world = objective, identity, run_dir, world
         self.config = TrainConfig(**identity["train"])
+        self.half = self.config.dtype == "bfloat16" and multiplies_bfloat16(world.device)
         self.model = objective.model.to(world.device)
         self.step, self.seconds, self.started = 0, 0.0, time.time()
         path = resume_point(run_dir, identity)
@@ -80,6 +82,8 @@ class Trainer:
         """Trains to the last step, then writes `final/`. Raises Stopped at SIGTERM or SIGINT."""
         config, first = self.config, self.world.first
         log = RunLog(self.run_dir, self.step) if first else None
+        if first and config.dtype == "bfloat16" and not self.half:
+            print("this processor has no instructions for bfloat16: all is computed in float32")
         start, bar = self.step, None
         handlers = {s: signal.signal(s, self._on_signal) for s in (signal.SIGTERM, signal.SIGINT)}
         try:
@@ -203,8 +207,7 @@ class Trainer:
         self.objective.model.eval()
 
     def _autocast(self) -> torch.autocast:
-        half = self.config.dtype == "bfloat16"
-        return torch.autocast(self.world.device.type, torch.bfloat16, enabled=half)
+        return torch.autocast(self.world.device.type, torch.bfloat16, enabled=self.half)
 
     def _save(self, name: str) -> None:
         tensors = state.gather(self.model, self.optimizers)
@@ -233,7 +236,7 @@ class Trainer:
                     shutil.rmtree(folder, ignore_errors=True)
                 fresh.mkdir()
                 self.objective.save(fresh)
-                record = training_record(self._note(), self.world)
+                record = training_record(self._note(), self.world, self.half)
                 (fresh / "training.json").write_text(json.dumps(record, indent=1) + "\n")
                 if final.exists():
                     final.rename(old)
@@ -259,7 +262,7 @@ def compile_blocks(model: torch.nn.Module) -> None:
             module.compile(dynamic=False if isinstance(module, PICTURE) else None)
 
 
-def training_record(note: dict[str, Any], world: World) -> dict[str, Any]:
+def training_record(note: dict[str, Any], world: World, half: bool) -> dict[str, Any]:
     """What `final/training.json` says of how the weights came about."""
     day = "%Y-%m-%dT%H:%M:%SZ"
     return note["identity"] | {
@@ -271,6 +274,7 @@ def training_record(note: dict[str, Any], world: World) -> dict[str, Any]:
         "processes": world.size,
         "threads": torch.get_num_threads(),
         "device": world.device.type,
+        "computed_in": "bfloat16" if half else "float32",
         "torch": torch.__version__,
     }
 

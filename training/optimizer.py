@@ -2,12 +2,52 @@
 
 from __future__ import annotations
 
-from torch import nn
+import torch
+from torch import Tensor, nn
 from torch.optim import AdamW, Muon, Optimizer
 
+from models.processor import multiplies_bfloat16
 from training.config import TrainConfig
 
 HIDDEN = {"layers", "blocks"}  # module lists whose Linear weights are "hidden matrices"
+
+
+class PlainMuon(Muon):
+    """torch.optim.Muon with its iteration in float32, for processors that have no bfloat16.
+
+    They multiply it in software, eighty times as slowly (Zen 3). The rule is Keller Jordan's,
+    https://kellerjordan.github.io/posts/muon, its size Moonshot's, arXiv:2502.16982.
+    """
+
+    @torch.no_grad()
+    def step(self, closure=None):
+        """One step as torch.optim.Muon takes it, with `match_rms_adamw` and Nesterov's momentum."""
+        loss = None
+        if closure is not None:
+            with torch.enable_grad():
+                loss = closure()
+        for group in self.param_groups:
+            for p in group["params"]:
+                if p.grad is None:
+                    continue
+                state = self.state[p]
+                momentum = state.setdefault("momentum_buffer", torch.zeros_like(p.grad))
+                momentum.lerp_(p.grad, 1 - group["momentum"])
+                update = orthogonal(p.grad.lerp(momentum, group["momentum"]), group)
+                p.mul_(1 - group["lr"] * group["weight_decay"])
+                p.add_(update, alpha=-0.2 * group["lr"] * max(p.shape) ** 0.5)
+        return loss
+
+
+def orthogonal(grad: Tensor, group: dict) -> Tensor:
+    """Near the orthogonal matrix that is nearest: Newton and Schulz's iteration. (rows, columns)"""
+    a, b, c = group["ns_coefficients"]
+    x = grad.T if grad.shape[0] > grad.shape[1] else grad
+    x = x / x.norm().clamp(min=group["eps"])  # spectral norm at most 1
+    for _ in range(group["ns_steps"]):
+        gram = x @ x.T
+        x = torch.addmm(x, torch.addmm(gram, gram, gram, beta=b, alpha=c), x, beta=a)
+    return x.T if grad.shape[0] > grad.shape[1] else x
 
 
 def decay_start(config: TrainConfig) -> int:
@@ -49,8 +89,9 @@ def make_optimizers(model: nn.Module, config: TrainConfig) -> list[Optimizer]:
     if groups:
         optimizers.append(AdamW(groups, lr=config.lr, betas=(0.9, 0.95), eps=1e-8, fused=True))
     if hidden:
+        muon = Muon if multiplies_bfloat16(hidden[0].device) else PlainMuon
         optimizers.append(
-            Muon(  # the update's size matches AdamW's, so both use one learning rate
+            muon(  # the update's size matches AdamW's, so both use one learning rate
                 hidden,
                 lr=config.lr,
                 weight_decay=config.weight_decay,
