@@ -7,6 +7,7 @@ import torch
 from torch.nn import functional as F
 
 from models.errors import UserError
+from models.expectation import Expectation, ExpectationConfig
 from models.omni import OmniModel
 from models.tokenizer import BOS, EOS, Tokenizer
 from training.config import TrainConfig
@@ -89,6 +90,25 @@ def test_lines_are_learnt_and_the_thinker_stays_as_it_is(objective, tmp_path):
         assert objective.validate().keys() == objective.dev.keys()
     objective.save(tmp_path)
     assert (tmp_path / "model.safetensors").stat().st_size < sum(t.numel() for t in before.values())
+
+
+def test_learning_goes_on_from_what_a_checkpoint_expects(objective, nano_omni_dir, tmp_path):
+    omni = OmniModel.from_pretrained(nano_omni_dir)
+    omni.expectation = Expectation.of(omni.thinker)
+    torch.nn.init.normal_(omni.expectation.words.weight)
+    omni.save_pretrained(tmp_path)
+    saved = OmniModel.from_pretrained(tmp_path).expectation.words.weight
+    objective.init_from(tmp_path)
+    assert saved.abs().sum() > 0
+    assert torch.equal(objective.model.expectation.words.weight, saved)
+
+
+def test_what_another_thinker_expects_is_refused(objective, nano_omni_dir, tmp_path):
+    omni = OmniModel.from_pretrained(nano_omni_dir)
+    omni.expectation = Expectation(ExpectationConfig(1, {"self_attn.q_proj": [4, 4]}, [8, 4]))
+    omni.save_pretrained(tmp_path)
+    with pytest.raises(UserError, match="another Thinker"):
+        objective.init_from(tmp_path)
 
 
 def test_development_lines_are_said_in_no_training_clip():

@@ -14,6 +14,7 @@ from torch import Tensor, nn
 from torch.func import functional_call
 
 from data.hearing import hearing_text
+from models.errors import UserError
 from models.expectation import Expectation, expected
 from models.letters import spoken_letters
 from models.thinker import Thinker
@@ -53,6 +54,13 @@ class ExpectationObjective:
         self.model = ExpectationTask(Thinker.from_pretrained(paths.need("omni"), "thinker"))
         self.lines = load_lines(paths.need("words"))
         self.dev = dev_lines(paths.real)
+
+    def init_from(self, folder: Path) -> None:
+        """Go on from what a checkpoint expects. Its Thinker must be the one of the joint stage."""
+        begun = Expectation.from_pretrained(folder, "expectation")
+        if begun.config != self.model.expectation.config:
+            raise UserError(f"--init_from {folder}: its expectation is of another Thinker's sizes")
+        self.model.expectation.load_state_dict(begun.state_dict())
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         lessons = []
