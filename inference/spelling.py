@@ -4,7 +4,8 @@ The ears' letters and the table of words say what may have been said (models/rea
 Thinker writes: each answer that is followed goes on only by pieces that spell a reading further, or by
 a mark where a word ends. So it chooses among readings, capitals and marks, and nothing that was not
 heard comes out. The score of an answer is a mean of both judges' logarithms. A Thinker that was taught
-what people say has judged the readings as lines of text by then (models/expectation.py).
+what people say has judged the readings as lines of text by then (models/expectation.py), and neighbours
+of the best with them (models/climbing.py).
 
 Paper: Watanabe et al., Hybrid CTC/attention architecture for end-to-end speech recognition, 2017.
 """
@@ -14,13 +15,14 @@ from __future__ import annotations
 import re
 from collections import defaultdict
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import lru_cache, partial
 
 import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
+from models.climbing import climbed
 from models.expectation import expected
 from models.readings import Reading, judged, readings, weight
 from models.tokenizer import Tokenizer
@@ -144,8 +146,12 @@ def speller_for(model, prompt: Prompt, config: GenerateConfig, tokenizer) -> Spe
     if not prompt.transcript or config.ctc_weight == 0.0 or tokenizer is None:
         return None
     mel = prompt.mels[-1].to(next(model.parameters()))
-    heard = readings(model.spelled(mel).cpu(), model.wording)[:READINGS]
+    letters = model.spelled(mel).cpu()
+    heard = readings(letters, model.wording)[:READINGS]
     if model.judge is not None:
-        heard = judged(heard, expected(model.judge, tokenizer, [one.letters for one in heard]))
+        expect = partial(expected, model.judge, tokenizer)
+        heard = judged(heard, expect([one.letters for one in heard]))
+        if model.wording is not None:
+            heard = climbed(heard, letters, model.wording, expect)[:READINGS]
     share = weight(model.judge is not None) if config.ctc_weight is None else config.ctc_weight
     return Speller(heard, share, pieces_of(tokenizer), config.eos_token_id)

@@ -25,8 +25,8 @@ WIDTH = 300  # texts that are followed
 BEHIND = 16.0  # nats: texts so much less likely than the best are given up
 UNHEARD = -6.0  # nats: letters less likely in a slot are not tried there
 WORDS = 1.2  # weight of the words' logarithm beside the letters'
-TABLE, LINE = 0.45, 0.75  # weights of table and Thinker in the end, where it knows what people say
-ALONE = -12.0  # nats: a word alone is no less likely as a line; which one it is, lines cannot tell
+TABLE, LINE = 0.45, 0.6  # weights of table and Thinker in the end, where it knows what people say
+ALONE = -9.0  # nats: a word alone is no less likely as a line; which one it is, lines cannot tell
 LISTED = -20.0  # nats, by the table: a word alone that it does not list is less likely
 READ, JUDGED = 0.75, 0.95  # weight of a reading beside its transcript by the Thinker; where lines are judged
 BONUS = 1.5  # nats for each letter, or texts of fewer and longer words would win
@@ -93,6 +93,12 @@ def judged(heard: list[Reading], expected: list[float]) -> list[Reading]:
     """
     both = [as_line(one, nats) for one, nats in zip(heard, expected, strict=True)]
     return sorted(both, key=attrgetter("score"), reverse=True)
+
+
+def reading_of(letters: str, heard: float, wording: WordLM) -> Reading:
+    """A text as the search would have scored it. `heard`: log-probability that the ears spell it so"""
+    words = wording.line(letters)
+    return Reading(letters, heard + WORDS * words + BONUS * len(letters), words)
 
 
 def as_line(one: Reading, nats: float) -> Reading:

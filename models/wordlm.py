@@ -17,13 +17,14 @@ from __future__ import annotations
 import lzma
 from bisect import bisect_left
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from models.files import reading, replacing
+from models.lexicon import Lexicon
 
 ORDER = 3  # words, the one that is judged among them
 STEPS = 4.0  # a nat
@@ -77,6 +78,20 @@ class WordLM:
         if index == UNKNOWN:
             return UNKNOWN_WORD + UNKNOWN_LETTER * len(word), ()
         return self.log_prob(context, index), (*context, index)[1 - ORDER :]
+
+    def line(self, letters: str) -> float:
+        """Log-probability of all words of a line, and of its end."""
+        total, context = 0.0, (EDGE,)
+        for word in letters.split():
+            log_prob, context = self.step(context, word)
+            total += log_prob
+        return total + self.log_prob(context, EDGE)
+
+    @cached_property
+    def lexicon(self) -> Lexicon:
+        """Its words by what they sound like, made when it is first asked (0.3 s)."""
+        logs = self.levels[0].logs / -STEPS
+        return Lexicon(dict(zip(self.words[1:], logs[1:].tolist(), strict=True)))
 
     def _log_prob(self, context: Context, word: int) -> float:
         penalty = 0
