@@ -78,14 +78,16 @@ def maker(setting: Setting, snr_db: float | None = None) -> HearingMaker:
     return HearingMaker(SEED, "test", folder, snr_db)
 
 
-def heard(setting: Setting, snr_db: float | None = None) -> ShardReader:
-    """The test set, made when it is missing."""
+def heard(setting: Setting, snr_db: float | None = None, clips: int = CLIPS) -> ShardReader:
+    """The test set, made when it is missing; the first clips are the same in a larger one."""
     name = "hearing_test" if snr_db is None else "hearing_test_noisy"
+    if clips != CLIPS:
+        name += f"_{clips}"
     make = maker(setting, snr_db)
     folder: Path = setting.data_dir / name
     threads = torch.get_num_threads()
     build_hearing(
-        folder, CLIPS, make.seed, make.split, setting.workers,
+        folder, clips, make.seed, make.split, setting.workers,
         text_folder=make.folder, snr_db=snr_db, shard_size=100,
     )
     torch.set_num_threads(threads)  # making speech leaves one

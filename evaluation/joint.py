@@ -26,6 +26,8 @@ from inference.omni import Omni
 from inference.speech import Speaker
 from training.media import picture
 
+ASKED = 2400  # clips of which those that ask about a picture are asked, some 600: one is a sixth of a point
+
 
 def measure(setting: Setting) -> Measured:
     """Figures of spoken and typed questions."""
@@ -35,7 +37,8 @@ def measure(setting: Setting) -> Measured:
     build_scenes(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
     figures = ask_talk(asker, of_kind(clips, "talk_question", setting))
     about = of_kind(clips, "scene_question", setting)
-    found, answers = ask_about_pictures(asker, about, ShardReader(scenes))
+    more = of_kind(heard(setting, clips=ASKED), "scene_question", setting)[len(about) :]
+    found, answers = ask_about_pictures(asker, about, more, ShardReader(scenes))
     questions = [record["question"] for record in about]
     return figures | found | aloud(asker.omni.speaker, answers, questions, setting.workers)
 
@@ -65,27 +68,31 @@ def ask_talk(asker: Asker, records: list[dict]) -> Measured:
 
 
 def ask_about_pictures(
-    asker: Asker, records: list[dict], scenes: ShardReader
+    asker: Asker, records: list[dict], more: list[dict], scenes: ShardReader
 ) -> tuple[Measured, list[str]]:
-    """Questions about a picture, heard and read; and the answers to those that were heard."""
-    questions = [record["question"] for record in records]
-    mels = [dequantise_mel(record["mel"]) for record in records]
-    images = [picture(scenes[record["scene"]]["image"]) for record in records]
-    pairs = list(zip(mels, images, strict=True))
-    ways = {
-        "picture/spoken": [Asked("", [image], [mel]) for mel, image in pairs],
-        "picture/typed": [
-            Asked(q["question"], [image]) for q, image in zip(questions, images, strict=True)
-        ],
-        "picture/blank": [Asked("", [BLANK], [mel]) for mel in mels],
+    """Questions about a picture, heard and read; and the answers to those that were heard.
+
+    Those of `more` are asked, too, but not of the controls.
+    """
+    spoken, typed = [], []
+    for record in records + more:
+        image = picture(scenes[record["scene"]]["image"])
+        spoken.append(Asked("", [image], [dequantise_mel(record["mel"])]))
+        typed.append(Asked(record["question"]["question"], [image]))
+    controls = spoken[: len(records)]
+    blank = [Asked("", [BLANK], turn.mels) for turn in controls]
+    answers = {
+        "picture/spoken": asker.ask(spoken, "spoken questions about pictures"),
+        "picture/typed": asker.ask(typed, "typed questions about pictures"),
+        "picture/blank": asker.ask(blank, "of a grey picture"),
+        "picture/at_once": asker.without_notes().ask(controls, "without notes"),
     }
-    answers = {name: asker.ask(turns, name) for name, turns in ways.items()}
-    answers["picture/at_once"] = asker.without_notes().ask(ways["picture/spoken"], "without notes")
+    questions = [record["question"] for record in records + more]
     figures = {
-        name: rate([score(a, q) for a, q in zip(said, questions, strict=True)], SEED)
+        name: rate([score(a, q) for a, q in zip(said, questions[: len(said)], strict=True)], SEED)
         for name, said in answers.items()
     }
-    return figures, answers["picture/spoken"]
+    return figures, answers["picture/spoken"][: len(records)]
 
 
 def aloud(
