@@ -79,7 +79,10 @@ def maker(setting: Setting, snr_db: float | None = None) -> HearingMaker:
 
 
 def heard(setting: Setting, snr_db: float | None = None, clips: int = CLIPS) -> ShardReader:
-    """The test set, made when it is missing; the first clips are the same in a larger one."""
+    """The test set, made when it is missing; a larger one says the same first, in the same voices.
+
+    To the sample it is another: espeak-ng's sounds differ by milliseconds from call to call.
+    """
     name = "hearing_test" if snr_db is None else "hearing_test_noisy"
     if clips != CLIPS:
         name += f"_{clips}"

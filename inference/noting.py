@@ -7,7 +7,8 @@ One thing after another is easier than all at once: what that gains is measured 
 sight alone.
 
 Drawn things are noted as the finder found them (models/finder.py). What it knows nothing of, such as
-photographs, the model notes in its own words, as it learnt to from `data/notes.py`.
+photographs, the model notes in its own words, as it learnt to from `data/notes.py`. What was found is
+likelier to be named in the question that is heard beside it (contextual biasing).
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ class Asked:
     text: str
     images: list[Tensor] = field(default_factory=list)  # each uint8 (3, 224, 224)
     mels: list[Tensor] = field(default_factory=list)  # each float (128, T)
+    seen: frozenset[str] = frozenset()  # words for what its picture, or one before, shows
 
 
 def take_notes(
@@ -55,14 +57,14 @@ def take_notes(
         for i, turn in enumerate(turns)
         if turn.images and omni.model.picture_notes
     }
-    for i, noted in _found(omni, pictures, config, room):
-        opened[i], left[i].images = opened[i] + noted, []
+    for i, noted, seen in _found(omni, pictures, config, room):
+        opened[i], left[i].images, left[i].seen = opened[i] + noted, [], seen
     pictures = {i: asked for i, asked in pictures.items() if left[i].images}
     for i, noted, _ in _written(omni, pictures, config, room, config.num_beams or NOTE_BEAMS):
         opened[i], left[i].images = opened[i] + noted, []
     sounds = {
-        i: Asked(TRANSCRIBE_QUESTION, mels=turn.mels)
-        for i, turn in enumerate(turns)
+        i: Asked(TRANSCRIBE_QUESTION, mels=turn.mels, seen=turn.seen)
+        for i, turn in enumerate(left)
         if turn.mels and not turn.text
     }
     for i, noted, words in _written(omni, sounds, config, room, config.num_beams):
@@ -76,8 +78,10 @@ def take_notes(
 
 def _found(
     omni: Omni, asked: dict[int, Asked], config: GenerateConfig, room: int
-) -> Iterator[tuple[int, Prompt]]:
-    """By place the turn with what was found in its pictures, where that is all there is to note."""
+) -> Iterator[tuple[int, Prompt, frozenset[str]]]:
+    """By place the turn with what was found in its pictures, where that is all there is to note; and
+    the words for it.
+    """
     if not asked or omni.model.finder is None:
         return
     device = next(omni.model.parameters()).device
@@ -90,7 +94,8 @@ def _found(
         turn = omni.phrase(one)
         reply = omni.tokenizer.encode(notes(seen))
         if len(turn) + len(reply) + NOTE_TOKENS <= room:
-            yield place, Prompt([*turn.ids, *reply, config.eos_token_id], turn.images)
+            noted = Prompt([*turn.ids, *reply, config.eos_token_id], turn.images)
+            yield place, noted, frozenset().union(*(picture.words for picture in seen))
 
 
 def _written(

@@ -313,7 +313,7 @@ class Omni:
             text = self.shorten(text, room - len(ids))
         transcript = len(asked.mels) == 1 and text == TRANSCRIBE_QUESTION
         ids = self.encode_turn(parts, text)
-        return Prompt(ids, asked.images, asked.mels, transcript=transcript)
+        return Prompt(ids, asked.images, asked.mels, transcript=transcript, seen=asked.seen)
 
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""

@@ -17,6 +17,7 @@ class Prompt:
     mels: list[Tensor] = field(default_factory=list)  # each float (128, T)
     noted: int = 0  # of the mels, how many have been written down already
     transcript: bool = False  # its last turn asks for the words of one sound
+    seen: frozenset[str] = frozenset()  # words for what the picture shows that the sound is about
 
     def __add__(self, other: "Prompt") -> "Prompt":
         return Prompt(
@@ -25,6 +26,7 @@ class Prompt:
             self.mels + other.mels,
             self.noted + other.noted,
             other.transcript,
+            other.seen,
         )
 
     def __len__(self) -> int:

@@ -56,6 +56,8 @@ class ChatSession:
         """
         room = self.omni.room(self.config) - len(self.head)
         asked = self.omni.take(text, image, audio, video)
+        if self.turns and not asked.images:
+            asked.seen = self.turns[-1].prompt.seen  # a picture may be asked about more than once
         turn = Turn(self.omni.turns([asked], self.config, room)[0])
         return self._stream(turn, text or "")
 

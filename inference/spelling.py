@@ -24,7 +24,7 @@ from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from models.climbing import climbed
 from models.expectation import expected
-from models.readings import Reading, judged, readings, weight
+from models.readings import NAMED, Reading, judged, readings, weight
 from models.tokenizer import Tokenizer
 
 BONUS = 0.5  # for each letter: answers that have come further are compared with those that lag
@@ -146,12 +146,14 @@ def speller_for(model, prompt: Prompt, config: GenerateConfig, tokenizer) -> Spe
     if not prompt.transcript or config.ctc_weight == 0.0 or tokenizer is None:
         return None
     mel = prompt.mels[-1].to(next(model.parameters()))
-    letters = model.spelled(mel).cpu()
-    heard = readings(letters, model.wording)[:READINGS]
+    letters, wording = model.spelled(mel).cpu(), model.wording
+    if wording is not None and prompt.seen:
+        wording = wording.biased(prompt.seen, NAMED)
+    heard = readings(letters, wording)[:READINGS]
     if model.judge is not None:
         expect = partial(expected, model.judge, tokenizer)
         heard = judged(heard, expect([one.letters for one in heard]))
-        if model.wording is not None:
-            heard = climbed(heard, letters, model.wording, expect)[:READINGS]
+        if wording is not None:
+            heard = climbed(heard, letters, wording, expect)[:READINGS]
     share = weight(model.judge is not None) if config.ctc_weight is None else config.ctc_weight
     return Speller(heard, share, pieces_of(tokenizer), config.eos_token_id)

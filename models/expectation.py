@@ -86,6 +86,7 @@ class Expectation(Pretrained):
         judge.load_state_dict(self.changed(thinker), strict=False)
         return judge
 
+
 def key(name: str) -> str:
     """A module's name where none may hold a dot."""
     return name.replace(".", "-")

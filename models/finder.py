@@ -44,6 +44,12 @@ class Found:
     background: str  # its colour
     sights: list[Sight]
 
+    @property
+    def words(self) -> set[str]:
+        """For all that it shows: "red", "circle", "circles"."""
+        named = " ".join(f"{sight.one} {sight.many}" for sight in self.sights)
+        return set(named.split()) - {"that", "says", "of"}
+
 
 class Finder(Pretrained):
     """Tokens of the eyes (B, 49, input) -> logits of each question, (B, 49, n) or (B, n) of WHOLE."""

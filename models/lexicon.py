@@ -9,6 +9,8 @@ Paper: Graves et al., Connectionist temporal classification, ICML 2006 (the forw
 
 from __future__ import annotations
 
+from copy import copy
+
 import numpy as np
 
 from models.letters import BLANK, LETTERS
@@ -36,6 +38,15 @@ class Lexicon:
         self.children = np.searchsorted(self.parents[1:], np.arange(len(nodes) + 1)) + 1  # (N + 1,) first
         self.word = np.full(len(nodes), -1)  # (N,) that ends there
         self.word[[nodes[word] for word in self.words]] = np.arange(len(self.words))
+
+    def biased(self, bonus: dict[str, float]) -> Lexicon:
+        """The same words, of which some are more common by so many nats."""
+        other = copy(self)
+        other.common = self.common.copy()
+        for word, nats in bonus.items():
+            if word in self.words:
+                other.common[self.words.index(word)] += nats
+        return other
 
     def heard(self, slots: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
         """The words that a whole stretch may say, and the log-probability that it does.

@@ -28,6 +28,7 @@ WORDS = 1.2  # weight of the words' logarithm beside the letters'
 TABLE, LINE = 0.45, 0.6  # weights of table and Thinker in the end, where it knows what people say
 ALONE = -9.0  # nats: a word alone is no less likely as a line; which one it is, lines cannot tell
 LISTED = -20.0  # nats, by the table: a word alone that it does not list is less likely
+NAMED = 11.0  # nats, by the table: a word for what is seen beside the sound is so much likelier
 READ, JUDGED = 0.75, 0.95  # weight of a reading beside its transcript by the Thinker; where lines are judged
 BONUS = 1.5  # nats for each letter, or texts of fewer and longer words would win
 NEVER = -1e9  # a logarithm; finite, so that differences of two are
@@ -103,7 +104,7 @@ def reading_of(letters: str, heard: float, wording: WordLM) -> Reading:
 
 def as_line(one: Reading, nats: float) -> Reading:
     """A reading whose line has this log-probability."""
-    if " " not in one.letters and LISTED < one.words < 0.0:  # 0: there is no table
+    if " " not in one.letters and LISTED < one.words != 0.0:  # 0: there is no table
         nats = max(nats, ALONE)
     return one._replace(score=one.score - (WORDS - TABLE) * one.words + LINE * nats)
 

@@ -9,13 +9,16 @@ level says where the next one's begin. Logarithms take a byte each, in steps of 
 What is not in the table is backed off from: the context's penalty, then the same question with a word
 less of it.
 
-Source: Katz back-off over interpolated Kneser-Ney estimates, Chen and Goodman 1999.
+Sources: Katz back-off over interpolated Kneser-Ney estimates, Chen and Goodman 1999; words that the
+context makes likelier (contextual biasing), Zhao et al., Interspeech 2019.
 """
 
 from __future__ import annotations
 
 import lzma
 from bisect import bisect_left
+from collections.abc import Iterable
+from copy import copy
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -65,6 +68,7 @@ class WordLM:
         self.sorted = [words[index] for index in order]
         shares = np.exp(levels[0].logs[order] / -STEPS)
         self.shares = np.concatenate([[0.0], shares.cumsum()])  # (V,) of the words before each place
+        self.bonus: dict[str, float] = {}  # nats by which words are likelier
         self.log_prob = lru_cache(maxsize=1 << 16)(self._log_prob)  # (context, word) -> nats
         self.beginning = lru_cache(maxsize=1 << 16)(self._beginning)  # letters -> nats
 
@@ -77,7 +81,19 @@ class WordLM:
         index = self.id(word)
         if index == UNKNOWN:
             return UNKNOWN_WORD + UNKNOWN_LETTER * len(word), ()
-        return self.log_prob(context, index), (*context, index)[1 - ORDER :]
+        nats = self.log_prob(context, index) + self.bonus.get(word, 0.0)
+        return nats, (*context, index)[1 - ORDER :]
+
+    def biased(self, words: Iterable[str], nats: float) -> WordLM:
+        """This table with some words likelier, whatever comes before them; those not listed stay unlisted.
+
+        What it then says of a line is a score, no longer a probability.
+        """
+        other = copy(self)
+        other.bonus = {word: nats for word in words if word in self.ids}
+        other.beginning = lru_cache(maxsize=1 << 16)(other._beginning)
+        other.lexicon = self.lexicon.biased(other.bonus)
+        return other
 
     def line(self, letters: str) -> float:
         """Log-probability of all words of a line, and of its end."""
@@ -122,6 +138,9 @@ class WordLM:
         low = bisect_left(self.sorted, letters)
         high = bisect_left(self.sorted, letters + "~")
         share = self.shares[high] - self.shares[low]
+        for word, nats in self.bonus.items():
+            if word.startswith(letters):
+                share += np.expm1(nats) * np.exp(self.levels[0].logs[self.ids[word]] / -STEPS)
         return float(np.log(share)) if high > low else UNKNOWN_WORD + UNKNOWN_LETTER * len(letters)
 
     def save(self, path: str | Path) -> None:

@@ -8,6 +8,7 @@ from inference.generation import generate, generate_batch
 from inference.noting import NOTE_BEAMS, NOTE_TOKENS, TRANSCRIBE_QUESTION, Asked
 from inference.omni import Omni
 from inference.prompt import Prompt
+from inference.session import ChatSession
 from models.finder import Found
 from models.notes import Sight
 from models.omni import NOTE_QUESTION
@@ -142,6 +143,25 @@ def test_beside_a_picture_a_spoken_question_is_as_if_it_were_typed(noting, red):
     prompt = noting.prompt(None, red, sound, None, None, config)
     assert words and prompt.ids == noting.prompt(words, red, None, None, None, config).ids
     assert (len(prompt.images), len(prompt.mels)) == (1, 0)
+
+
+def test_what_is_seen_is_expected_in_the_question(noting, red, blue, monkeypatch):
+    monkeypatch.setattr(noting.model, "finder", Seeing(1))
+    heard = []
+
+    def watch(model, prompts, config, tokenizer):
+        heard.extend(prompt.seen for prompt in prompts)
+        return generate_batch(model, prompts, config, tokenizer)
+
+    monkeypatch.setattr("inference.noting.generate_batch", watch)
+    sound, config = (tone(500), 16_000), noting.config()
+    noting.prompts([noting.take(None, red, sound), noting.take(None, None, sound)], config)
+    assert heard == [{"dog", "dogs"}, frozenset()]
+    chat = ChatSession(noting, max_new_tokens=2)
+    for media in ({"image": red}, {}, {"image": blue, "audio": sound}, {"audio": sound}):
+        chat.ask(None if "audio" in media else "what?", **media)
+        monkeypatch.setattr(noting.model, "finder", Seeing(0))  # in the second picture is nothing
+    assert [set(turn.prompt.seen) for turn in chat.turns] == [{"dog", "dogs"}] * 2 + [set()] * 2
 
 
 def test_words_about_a_sound_are_asked_of_the_sound(omni):

@@ -81,3 +81,5 @@ def test_a_listed_word_alone_is_as_likely_as_any_other():
     assert best.letters == "cyrus"
     assert best.score == judged([listed], [ALONE])[0].score
     assert judged([unlisted], [-26.0])[0].score < judged([unlisted], [ALONE])[0].score
+    seen = Reading("cyrus", -11.0, 2.0)  # a word that was made likelier may count as more than sure
+    assert judged([seen], [-25.0])[0].score == judged([seen], [ALONE])[0].score

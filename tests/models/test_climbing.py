@@ -60,6 +60,25 @@ def test_of_words_that_sound_alike_the_common_one_comes_first():
         assert list(found.likely(slots, 2)) == sorted(("dog", "fog"), key=lambda word: word != common)
 
 
+def test_what_is_made_likelier_is_read_where_it_may_have_been_said(table):
+    log_probs = sound("the red dog", {8: "f"})  # dog or fog
+
+    def read(wording) -> str:
+        def expect(lines: list[str]) -> list[float]:
+            return [-9.0] * len(lines)
+
+        heard = readings(log_probs, wording)
+        heard = judged(heard, expect([one.letters for one in heard]))
+        return climbed(heard, log_probs, wording, expect)[0].letters
+
+    assert {word: read(table.biased([word], 8.0)) for word in ("dog", "fog", "too")} == {
+        "dog": "the red dog", "fog": "the red fog", "too": read(table),
+    }
+    for word in ("dog", "fog"):
+        slots = sound("dog", {0: "f"}).exp().numpy()
+        assert next(iter(table.biased([word], 8.0).lexicon.likely(slots, 2))) == word
+
+
 def test_words_that_the_ears_cannot_spell_are_left_out():
     assert Lexicon({"café": -1.0, "": -1.0, "don't": -1.0}).words == ["don't"]
 

@@ -10,8 +10,8 @@ from data.captions import sights
 from data.notes import clip_notes, scene_notes
 from data.objects import COLORS, WORDS
 from data.scene import Scene, sample_scene
-from models.finder import DIGITS, Finder, middles, notes
-from models.notes import CELL
+from models.finder import DIGITS, Finder, Found, middles, notes
+from models.notes import CELL, Sight
 from training.objectives.finder import vocabulary
 
 SURE = 9.0  # a logit
@@ -102,3 +102,13 @@ def test_a_batch_is_its_pictures_and_weights_come_back(finder, tmp_path):
     assert loaded.config == finder.config
     for name, logits in loaded(tokens).items():
         torch.testing.assert_close(logits, told[name], rtol=0.05, atol=0.05)
+
+
+def test_the_words_for_what_a_picture_shows_are_those_that_tell_of_things():
+    things = [
+        Sight("red ring", "red rings", "small", 9.0, 9.0),
+        Sight("bunch of grapes", "bunches of grapes", "large", 99.0, 9.0),
+        Sight("sign that says stop", "signs that says stop", "", 200.0, 99.0),
+    ]
+    told = {"red", "ring", "rings", "bunch", "bunches", "grapes", "sign", "signs", "stop"}
+    assert Found("white", things).words == told and Found("white", []).words == set()

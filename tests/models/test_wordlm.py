@@ -51,6 +51,20 @@ def test_a_beginning_is_as_likely_as_all_words_that_begin_so(table):
     assert table.beginning("h") < 0 and table.beginning("hq") < table.beginning("hears")
 
 
+def test_words_that_are_made_likelier_are_so_wherever_they_stand(table):
+    line, other = "the hen sees the hen", "the dog sees the cat"
+    biased = table.biased(["hen", "xyzzy"], 3.0)
+    assert biased.line(line) == pytest.approx(table.line(line) + 6.0)
+    assert biased.line(other) == table.line(other)
+    assert biased.step((EDGE,), "xyzzy") == table.step((EDGE,), "xyzzy")
+    share = math.exp(table.beginning("hen"))
+    for letters in ("h", "hen"):  # what begins so is as likely as its words
+        total = math.exp(table.beginning(letters)) + (math.exp(3.0) - 1) * share
+        assert biased.beginning(letters) == pytest.approx(math.log(total), abs=1e-6)
+    assert biased.beginning("c") == table.beginning("c")
+    assert table.bonus == {} and table.biased([], 3.0).line(line) == table.line(line)
+
+
 def test_is_read_as_it_was_written(table, tmp_path):
     table.save(tmp_path / "words.safetensors")
     again = WordLM.load(tmp_path / "words.safetensors")
