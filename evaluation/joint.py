@@ -1,8 +1,9 @@
 """Several senses at once: spoken questions, alone and about a picture, beside the same ones typed.
 
 The spoken ones are unseen sentences in unseen voices. Controls: a grey picture under the spoken
-question, another clip's question, and answers without notes of what was seen and heard. Answers to
-spoken questions about pictures are also spoken, and judged by ear.
+question, the question heard apart from its picture, another clip's question, and answers without
+notes of what was seen and heard. Answers to spoken questions about pictures are also spoken, and
+judged by ear.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ from data.scenes import build_scenes
 from data.scoring import Question, score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
-from evaluation.audio import heard
+from evaluation.audio import heard, transcripts
 from evaluation.judge import hear, knows
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
@@ -37,7 +38,9 @@ def measure(setting: Setting) -> Measured:
     build_scenes(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
     figures = ask_talk(asker, of_kind(clips, "talk_question", setting))
     about = of_kind(clips, "scene_question", setting)
-    more = of_kind(heard(setting, clips=ASKED), "scene_question", setting)[len(about) :]
+    more = []
+    if setting.limit is None or len(about) < setting.limit:
+        more = of_kind(heard(setting, clips=ASKED), "scene_question", setting)[len(about) :]
     found, answers = ask_about_pictures(asker, about, more, ShardReader(scenes))
     questions = [record["question"] for record in about]
     return figures | found | aloud(asker.omni.speaker, answers, questions, setting.workers)
@@ -72,18 +75,21 @@ def ask_about_pictures(
 ) -> tuple[Measured, list[str]]:
     """Questions about a picture, heard and read; and the answers to those that were heard.
 
-    Those of `more` are asked, too, but not of the controls.
+    Those of `more` are asked, too, but not of the controls with a grey picture or without notes.
     """
-    spoken, typed = [], []
-    for record in records + more:
+    spoken, typed, apart = [], [], []
+    alone = transcripts(asker, records + more, "questions heard apart from their pictures")
+    for record, words in zip(records + more, alone, strict=True):
         image = picture(scenes[record["scene"]]["image"])
         spoken.append(Asked("", [image], [dequantise_mel(record["mel"])]))
         typed.append(Asked(record["question"]["question"], [image]))
+        apart.append(Asked(words, [image]))
     controls = spoken[: len(records)]
     blank = [Asked("", [BLANK], turn.mels) for turn in controls]
     answers = {
         "picture/spoken": asker.ask(spoken, "spoken questions about pictures"),
         "picture/typed": asker.ask(typed, "typed questions about pictures"),
+        "picture/apart": asker.ask(apart, "questions heard apart"),
         "picture/blank": asker.ask(blank, "of a grey picture"),
         "picture/at_once": asker.without_notes().ask(controls, "without notes"),
     }

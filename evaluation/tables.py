@@ -165,13 +165,13 @@ def joint(results: Results) -> str:
     ]
     have = {k: names_under(results, "joint", f"{k}/") for _, k, _ in rows}
     return table(
-        ["question", "spoken", "typed", "spoken, without notes", "control"],
+        ["question", "spoken", "typed", "heard apart from the picture", "spoken, without notes", "control"],
         [
             [
                 what,
                 *(
                     show(results, "joint", f"{k}/{way}") if way in have[k] else ""
-                    for way in ("spoken", "typed", "at_once", control)
+                    for way in ("spoken", "typed", "apart", "at_once", control)
                 ),
             ]
             for what, k, control in rows
