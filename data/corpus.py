@@ -178,8 +178,34 @@ def _mixed(parts: list[np.ndarray], bos: int, seed: str) -> np.ndarray:
 
 
 def _write(target: Path, data: bytes) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
     with replacing(target) as temporary:
         temporary.write_bytes(data)
+
+
+def token_stream(split: str, tokenizer: str | Path, options: CorpusOptions,
+                 real_dir: str | Path | None = None, seed: int = 0,
+                 extra: str | Path | None = None, pool=None) -> tuple[np.ndarray, dict[str, int]]:
+    """The tokens of one split, uint16 (T,), and how many there are of what.
+
+    Args:
+        pool: of multiprocessing, which makes conversations; None: this process does.
+
+    Raises:
+        UserError: `real_dir` has no text.
+    """
+    if real_dir is not None and not (Path(real_dir) / "text").is_dir():
+        raise UserError(f"{real_dir} has no folder text/: give the folder of MANIFEST.md")
+    path, opened = str(tokenizer), _open(str(tokenizer))
+    total = getattr(options, f"{split}_tokens")
+    captions = int(total * options.caption_share)
+    wanted = int(total * (1 - options.conversation_share)) - captions
+    real, counts = _real_tokens(real_dir, extra, opened, split, options, wanted, seed)
+    chats = _chunks(chat_chunk, total - captions - len(real), path, split, seed, pool)
+    shown = _chunks(caption_chunk, captions, path, split, seed, pool)
+    tokens = _mixed([*chats, *shown, real], opened.bos, f"mix-{seed}-{split}")  # (T,)
+    return tokens, {"tokens": len(tokens), "conversations": sum(map(len, chats)),
+                    "captions": sum(map(len, shown)), **counts}
 
 
 def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptions,
@@ -192,9 +218,6 @@ def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptio
     inputs only, not on `workers`.
     """
     folder, path = Path(folder), str(tokenizer)
-    if real_dir is not None and not (Path(real_dir) / "text").is_dir():
-        raise UserError(f"{real_dir} has no folder text/: give the folder of MANIFEST.md")
-    folder.mkdir(parents=True, exist_ok=True)
     if real_dir is None and extra is None:
         print("notice: no real text; the corpus is generated conversations only", file=sys.stderr)
     opened = _open(path)
@@ -203,16 +226,9 @@ def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptio
     pool = multiprocessing.get_context("spawn").Pool(workers) if workers > 1 else None
     try:
         for split in text.SPLITS:
-            total = getattr(options, f"{split}_tokens")
-            captions = int(total * options.caption_share)
-            wanted = int(total * (1 - options.conversation_share)) - captions
-            real, counts = _real_tokens(real_dir, extra, opened, split, options, wanted, seed)
-            chats = _chunks(chat_chunk, total - captions - len(real), path, split, seed, pool)
-            shown = _chunks(caption_chunk, captions, path, split, seed, pool)
-            tokens = _mixed([*chats, *shown, real], opened.bos, f"mix-{seed}-{split}")
+            tokens, counts = token_stream(split, path, options, real_dir, seed, extra, pool)
             _write(folder / f"{split}.bin", tokens.tobytes())
-            meta["splits"][split] = {"tokens": len(tokens), "conversations": sum(map(len, chats)),
-                                     "captions": sum(map(len, shown)), **counts}
+            meta["splits"][split] = counts
     finally:
         if pool:
             pool.terminate()

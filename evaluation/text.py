@@ -14,7 +14,7 @@ import torch
 from torch.nn import functional as F
 
 from data.conversation import sample_conversation, score_turn
-from data.corpus import load_tokens
+from data.corpus import CorpusOptions, token_stream
 from evaluation.asking import Asker, another
 from evaluation.results import Figure, rate
 from evaluation.setting import SEED, Measured, Setting
@@ -22,8 +22,6 @@ from evaluation.vision import by_kind
 from inference.generation import thinker_of
 from inference.noting import Asked
 from inference.omni import Omni
-from models.checkpoint import read_json
-from models.errors import UserError
 
 CONVERSATIONS = 800
 WINDOW = 256  # tokens read at once: what the Thinker is trained on
@@ -35,7 +33,7 @@ def measure(setting: Setting) -> Measured:
     for name, folder in (("thinker", setting.thinker_dir), ("omni", setting.ckpt_dir)):
         asker = Asker(Omni.from_pretrained(folder))
         figures |= converse(asker, setting.count(CONVERSATIONS), name)
-        figures[f"{name}/bits_per_byte"] = bits_per_byte(asker.omni, setting.data_dir / "corpus")
+        figures[f"{name}/bits_per_byte"] = bits_per_byte(asker.omni, setting.real_dir)
     return figures
 
 
@@ -85,16 +83,15 @@ def answer_all(
 
 
 @torch.inference_mode()
-def bits_per_byte(omni: Omni, corpus: Path) -> Figure:
-    """Of the held-out token stream, in windows; symbols of the chat cost bits and are no bytes."""
+def bits_per_byte(omni: Omni, real_dir: Path | None) -> Figure:
+    """Of a held-out token stream, made here, in windows; symbols of the chat cost bits and are no bytes.
+
+    Conversations in held-out wordings, captions, and held-out English of the manifest where it is.
+    """
     thinker = thinker_of(omni.model)
-    words = read_json(corpus / "meta.json")["vocab_size"]
-    if words != len(omni.tokenizer):
-        raise UserError(
-            f"{corpus} was made by another tokenizer ({words} pieces) than {omni.folder}'s: "
-            "name the right --data_dir"
-        )
-    stream = load_tokens(corpus, "test").astype("int64")
+    tokenizer = Path(omni.folder) / "tokenizer.model"
+    tokens, _ = token_stream("test", tokenizer, CorpusOptions(), real_dir, SEED)  # (T,)
+    stream = tokens.astype("int64")
     count = (len(stream) - 1) // WINDOW
     nats, size = 0.0, 0
     for start in range(0, count, 16):

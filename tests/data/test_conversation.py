@@ -22,7 +22,7 @@ from data.conversation import (
     speakable,
     user_sentences,
 )
-from data.corpus import CorpusOptions, build_corpus, load_tokens
+from data.corpus import CorpusOptions, build_corpus, load_tokens, token_stream
 from data.talk import followups, numbers, social, told, words, world
 from data.talk.draw import FURTHER, Draw, share
 from data.talk.facts import AMOUNTS, ANIMALS, CAPITALS, COLORS, NAMES
@@ -267,3 +267,8 @@ def test_corpus(tmp_path, real, with_real: bool, capsys) -> None:
         assert (tokens[starts[1:] - 1] == tokenizer.eos).all()
         assert tokens.max() < len(tokenizer) and tokenizer.image not in tokens
     assert ("self_dialogue" in metas[0]["splits"]["train"]) == with_real
+    held_out, counts = token_stream("test", path, options, real if with_real else None)
+    assert np.array_equal(held_out, load_tokens(tmp_path / "a", "test"))
+    assert counts == metas[0]["splits"]["test"]
+    with pytest.raises(UserError, match="no folder text/"):
+        token_stream("test", path, options, tmp_path)
