@@ -28,7 +28,7 @@ from evaluation.tables import stale, write
 from models.errors import UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
-SECTIONS = ("text", "vision", "audio", "joint", "speech", "vocoder")
+SECTIONS = ("text", "vision", "audio", "joint", "visits", "speech", "vocoder")
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 
 from inference.config import GenerateConfig
 from inference.notice import notice
+from inference.noting import Asked
 from inference.omni import Omni
 from inference.prompt import Prompt
 from models.errors import UserError
@@ -54,12 +55,15 @@ class ChatSession:
 
         Pieces taken are remembered even when the caller stops half way.
         """
+        return self.answer(self.omni.take(text, image, audio, video), text or "")
+
+    def answer(self, asked: Asked, text: str) -> Iterator[str]:
+        """The same for what is loaded already; `text` is what `messages` shows as the user's."""
         room = self.omni.room(self.config) - len(self.head)
-        asked = self.omni.take(text, image, audio, video)
         if self.turns and not asked.images:
             asked.seen = self.turns[-1].prompt.seen  # a picture may be asked about more than once
         turn = Turn(self.omni.turns([asked], self.config, room)[0])
-        return self._stream(turn, text or "")
+        return self._stream(turn, text)
 
     def _stream(self, turn: Turn, text: str) -> Iterator[str]:
         config = self.config  # /set may change it before the next turn

@@ -18,6 +18,8 @@ from data.conversation import sample_conversation
 from data.corpus import load_tokens
 from data.scenes import SEEDS, build_clips
 from data.shards import ShardReader
+from data.talk.beyond import quiz
+from data.visits import stretches
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
 from models.glance import Glance
@@ -50,12 +52,16 @@ from training.rivals import (
     worth,
 )
 from training.spoken import whole_lesson
+from training.visits import BUDGETS, visit_lesson
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
-KINDS = ("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "english", "choice")
+KINDS = (
+    "picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "visit", "english",
+    "choice",
+)
 QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
 UNASKED = {"english", "choice"}  # kinds that dev has no items of
 
@@ -146,6 +152,7 @@ class OmniObjective:
             self.readers["misheard", "train"] = read_rivals(paths.data / "misheard")
         self.noisy = config["data"]["noisy"]
         self.corpus = load_tokens(paths.data / "corpus", "train")
+        self.quiz = {split: quiz(paths.real, split) for split in ("train", "dev")}
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
 
     @property
@@ -223,11 +230,7 @@ class OmniObjective:
         one batch are alike, so that little is padding.
         """
         if kind in ("transcript", "spoken", "spoken_picture"):
-            record = self.draw(kind, rng, split, length)
-            if split == "train" and "rivals" not in record:  # those are disturbed as they were read
-                chance = np.random.default_rng(rng.randrange(1 << 30))
-                mel = disturb_mel(record["mel"], chance, self.noisy)
-                record = record | {"mel": mask_mel(mel, chance)}
+            record = self.utterance(kind, rng, split, length)
         if kind == "picture":
             signs = ("signs", split) in self.readers and rng.random() < SIGNS
             scenes = self.readers["signs" if signs else "scenes", split]
@@ -247,11 +250,40 @@ class OmniObjective:
             lesson = spoken_picture_lesson(record, scene, rng)
         elif kind == "talk":
             lesson = chat(sample_conversation(rng, split)["messages"])
+        elif kind == "visit":
+            lesson = self.visit(rng, split, length)
         else:
             start = rng.randrange(len(self.corpus) - self.sequence_length)
             ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
             return whole_lesson(ids)
         return self.encoded(lesson)
+
+    def utterance(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
+        """An utterance for such a lesson, in training disturbed anew; `length` as for a lesson."""
+        record = self.draw(kind, rng, split, length)
+        if split != "train" or "rivals" in record:  # those are disturbed as they were read
+            return record
+        chance = np.random.default_rng(rng.randrange(1 << 30))
+        mel = disturb_mel(record["mel"], chance, self.noisy)
+        return record | {"mel": mask_mel(mel, chance)}
+
+    def visit(self, rng: random.Random, split: str, length: float) -> dict:
+        """A long conversation with what is shown and played in it; those of a batch are of like length."""
+        names = {"scene": "scenes", "photo": "photos", "clip": "clips"}
+        sources = {
+            kind: lambda rng, reader=self.readers[name, split]: reader[rng.randrange(len(reader))]
+            for kind, name in names.items()
+            if (name, split) in self.readers
+        }
+        for kind, lesson in (("heard", "transcript"), ("asked", "spoken")):
+            sources[kind] = lambda rng, lesson=lesson: self.utterance(lesson, rng, split, length)
+        most = BUDGETS[int(length * 1000) % len(BUDGETS)]
+        visit = stretches(rng, split, sources, self.quiz[split])
+        return visit_lesson(visit, rng, self.tokens, most)
+
+    def tokens(self, messages: list[dict]) -> int:
+        """How many tokens a conversation has."""
+        return len(self.tokenizer.encode_chat_targets(messages)[0])
 
     def encoded(self, lesson: dict) -> dict:
         """A lesson with the ids of its messages, and which of them are learnt."""
