@@ -24,7 +24,7 @@ class Figure:
     high: float | None
     n: int
     seed: int
-    unit: str  # a key of evaluation.tables.UNITS
+    unit: str  # a key of evaluation.markdown.UNITS
 
 
 def rate(right: list[bool], seed: int) -> Figure:

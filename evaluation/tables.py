@@ -9,47 +9,13 @@ from __future__ import annotations
 import re
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
-from evaluation.speeds import growth
+from evaluation.markdown import MISSING, Results, names_of, names_under, show, table
+from evaluation.speedtables import attention, batch, caches, context, memory, speed
 from models.errors import UserError
 from models.files import replacing
 
 BLOCK = re.compile(r"(<!-- results:([\w-]+) -->\n).*?(<!-- /results -->)", re.DOTALL)
-MISSING = "not measured"
-UNITS = {  # of figures: scale, digits, what is written after them
-    "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
-    "ms": (1, 0, " ms"), "dB": (1, 2, " dB"), "kbit/s": (1, 2, ""), "count": (1, 0, ""),
-    "percent": (1, 2, " %"), "tokens/s": (1, 0, ""), "s": (1, 2, " s"), "nats": (1, 3, ""),
-    "MB": (1, 0, " MB"),
-}  # fmt: skip
-Results = dict[str, Any]
-
-
-def show(results: Results, section: str, name: str) -> str:
-    """A figure as text: `87.3 % (85.9–88.6, n = 2000)`."""
-    figure = results.get(section, {}).get("figures", {}).get(name)
-    if figure is None:
-        return MISSING
-    scale, digits, unit = UNITS[figure["unit"]]
-    text = f"{figure['value'] * scale:.{digits}f}{unit}"
-    if figure["low"] is None:
-        return text
-    low, high = (f"{figure[end] * scale:.{digits}f}" for end in ("low", "high"))
-    return f"{text} ({low}–{high}, n = {figure['n']})"
-
-
-def table(head: list[str], rows: list[list[str]]) -> str:
-    """Markdown."""
-    lines = [head, ["---"] * len(head), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
-def names_under(results: Results, section: str, prefix: str) -> list[str]:
-    """Last parts of the figures `prefix/NAME`, `all` first."""
-    figures = results.get(section, {}).get("figures", {})
-    found = [n.removeprefix(prefix) for n in figures if n.startswith(prefix)]
-    return sorted((n for n in found if "/" not in n), key=lambda n: (n != "all", n))
 
 
 def summary(results: Results) -> str:
@@ -298,83 +264,6 @@ def codec(results: Results) -> str:
          "perplexity of the last", "of its size"],
         rows,
     )
-
-
-def caches(results: Results) -> str:
-    """What each cache kind takes and costs."""
-    kinds = ("fp32", "fp16", "bf16", "q8_0", "q4_0", "nf4", "q8_0/nf4")
-    keys = ("bytes_per_token_per_layer", "bits_per_byte", "loss_percent", "ratio")
-    return table(
-        ["kind", "bytes a token and layer", "bits per byte", "more than fp32", "speed, fp32 = 1"],
-        [[kind, *(show(results, "caches", f"{kind}/{key}") for key in keys)] for kind in kinds],
-    )
-
-
-def speed(results: Results) -> str:
-    """Ours beside others on the same weights and machine, each bench's first row being 1."""
-    figures = results.get("speed", {}).get("figures", {})
-    rows = []
-    for name in sorted(figures, key=lambda n: (n.split("/")[0], n.split("/")[1].split(", ")[::-1])):
-        bench, row, unit = name.split("/")
-        if unit == "ratio" and bench not in ("context", "batch", "memory"):
-            took = f"{bench}/{row}/seconds"
-            took = took if took in figures else f"{bench}/{row}/tokens_per_second"
-            rows.append([bench, row, show(results, "speed", took), show(results, "speed", name)])
-    rows = rows or [[MISSING] * 4]
-    head = ["bench", "what, rows at once or tokens read", "tokens a second, or seconds", "ratio"]
-    return table(head, rows)
-
-
-def context(results: Results) -> str:
-    """What a token costs after contexts of each length."""
-    found = growth(results, "context")
-    return growth_table("tokens before", found, lambda speed: f"{1000 / speed:.2f} ms")
-
-
-def batch(results: Results) -> str:
-    """Tokens a second of all rows together."""
-    return growth_table("rows at once", growth(results, "batch"), lambda speed: f"{speed:.0f}")
-
-
-def growth_table(what: str, found: dict[str, dict[int, float]], cell: Callable[[float], str]) -> str:
-    """A line for each number, a column for each contestant."""
-    numbers = sorted({number for speeds in found.values() for number in speeds})
-    rows = [
-        [str(number), *(cell(speeds[number]) if number in speeds else MISSING for speeds in
-                        found.values())]
-        for number in numbers
-    ]  # fmt: skip
-    return table([what, *found], rows) if rows else table([what, "speed"], [[MISSING] * 2])
-
-
-def memory(results: Results) -> str:
-    """The most that a process of each contestant held."""
-    names = names_of(results, "speed", "memory/")
-    keys = ("megabytes", "grown_megabytes", "ratio")
-    rows = [[n, *(show(results, "speed", f"memory/{n}/{key}") for key in keys)] for n in names]
-    head = ["what", "most memory held", "of it since the imports", "ratio"]
-    return table(head, rows or [[MISSING] * 4])
-
-
-def attention(results: Results) -> str:
-    """Standard and decoupled attention, trained alike."""
-    rows = [
-        ("standard", "standard"), ("standard, heads half as wide", "narrow"), ("decoupled", "dba"),
-    ]
-    about = results.get("attention", {}).get("about", {})
-    kind, steps = about.get("cache_kind", "bf16"), about.get("steps", "?")
-    return table(
-        ["attention", f"cache, bytes a token ({kind})", "parameters",
-         f"dev loss in nats a token after {steps} steps (lowest–highest of n seeds)"],
-        [[what, *(show(results, "attention", f"{name}/{key}")
-                  for key in ("bytes", "parameters", "loss"))] for what, name in rows],
-    )
-
-
-def names_of(results: Results, section: str, prefix: str) -> list[str]:
-    """What stands between a prefix and the next slash."""
-    figures = results.get(section, {}).get("figures", {})
-    return sorted({n.removeprefix(prefix).split("/")[0] for n in figures if n.startswith(prefix)})
 
 
 TABLES: dict[str, Callable[[Results], str]] = {

@@ -65,15 +65,25 @@ class Expectation(Pretrained):
         sizes = {name: list(m.weight.shape) for name, m in linear.items()}
         return cls(ExpectationConfig(len(layers), sizes, list(thinker.model.embed_tokens.weight.shape)))
 
-    def changed(self, thinker: Thinker) -> dict[str, Tensor]:
-        """The Thinker's matrices with what is added to each, by their names in its state."""
-        changes = {"model.embed_tokens": self.words}
+    def changes(self) -> dict[str, nn.Module]:
+        """What is added, by the names of the Thinker's modules."""
+        changes: dict[str, nn.Module] = {"model.embed_tokens": self.words}
         for number, layer in enumerate(self.layers):
             changes |= {f"model.layers.{number}.{name}": layer[key(name)] for name in self.config.matrices}
+        return changes
+
+    def changed(self, thinker: Thinker) -> dict[str, Tensor]:
+        """The Thinker's matrices with what is added to each, by their names in its state."""
         return {
             f"{name}.weight": thinker.get_submodule(name).weight + rounded(change.weight)
-            for name, change in changes.items()
+            for name, change in self.changes().items()
         }
+
+    @torch.no_grad()
+    def move(self, before: Thinker, after: Thinker) -> None:
+        """Stand beside another Thinker and expect what was expected before; rounding loses some of it."""
+        for name, change in self.changes().items():
+            change.weight += before.get_submodule(name).weight - after.get_submodule(name).weight
 
     def saved_tensors(self, dtype: torch.dtype) -> dict[str, Tensor]:
         """As they are used, whatever the others' `dtype`: of three values."""

@@ -16,6 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from data.talk.beyond import quiz
 from models.checkpoint import read_tensors, write_json
 from models.errors import UserError, one_line_errors
 from models.expectation import Expectation
@@ -97,7 +98,7 @@ def write_omni(folder: Path, paths: Paths, preset: str) -> None:
     attach_speech(folder, paths)
     shutil.copy(source / "tokenizer.model", folder / "tokenizer.model")
     records = copy_records(folder, paths, made_stages(paths))
-    write_card(folder, omni_card(preset, records, weights(folder), real_sets(paths)))
+    write_card(folder, omni_card(preset, records, weights(folder), [*real_sets(paths), *quizzes(paths)]))
 
 
 def generation_config(tokenizer: Path) -> dict[str, Any]:
@@ -148,6 +149,11 @@ def real_sets(paths: Paths) -> list[str]:
             with index.open(encoding="utf-8") as file:
                 used |= {json.loads(line)["record"]["corpus"] for line in file}
     return sorted(used)
+
+
+def quizzes(paths: Paths) -> list[str]:
+    """The same for questions that the joint stage learns to decline, without their answers."""
+    return ["opentriviaqa"] if quiz(paths.real, "train") else []
 
 
 def write_card(folder: Path, text: str) -> None:

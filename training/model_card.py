@@ -15,6 +15,7 @@ REAL = {
     "ljspeech": ("LJ Speech: transcripts only", "public domain"),
     "librispeech": ("LibriSpeech dev-clean: transcripts only", "CC BY 4.0"),
     "piper": ("Piper recording prompts", "MIT"),
+    "opentriviaqa": ("OpenTriviaQA: questions, to be declined", "CC BY-SA 4.0"),
     "cmudict": ("CMU Pronouncing Dictionary: its word list", "unrestricted"),
     "speechocean762": ("speechocean762: recorded speech", "free, also commercially (README)"),
     "fsdd": ("Free Spoken Digit Dataset: recorded digits", "CC BY-SA 4.0"),
@@ -143,7 +144,7 @@ Generated: {GENERATED["omni"]}. Real:
 
 Held-out scenes, wordings, sentences and voices, each beside its control, by `python evaluate.py`:
 
-{markers("summary", "vision", "photos", "audio", "joint", "speech", "vocoder")}
+{markers("summary", "vision", "photos", "audio", "joint", "visits", "speech", "vocoder")}
 ## Limits
 
 It sees drawn scenes: plain shapes, emoji-like objects, short signs. Of a photograph it names the one

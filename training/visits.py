@@ -12,7 +12,8 @@ from data.visits import Stretch
 from models.omni import TRANSCRIBE_QUESTION
 from training.lessons import FRAMES, asked_about, shown, sound_part, text_part, turn
 
-BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)  # tokens of a visit; the rows of a batch are as long as its longest
+# Tokens of a visit; the rows of a batch are as long as its longest lesson, and the long ones cost most.
+BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)
 
 
 def visit_lesson(

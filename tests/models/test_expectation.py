@@ -1,5 +1,7 @@
 """What the Thinker expects people to say."""
 
+import copy
+
 import pytest
 import torch
 
@@ -53,6 +55,19 @@ def test_a_judge_stands_beside_the_thinker(judge, taught):
     other = expected(taught.judge(thinker), tokenizer, ["a dog"])
     assert abs(other[0] - before[0]) > 0.1
     assert expected(thinker, tokenizer, ["a dog"]) == before
+
+
+def test_beside_another_thinker_it_expects_what_it_did(judge, taught):
+    thinker = judge[0]
+    other, moved = copy.deepcopy(thinker), copy.deepcopy(taught)
+    moved.move(thinker, thinker)
+    assert all(torch.equal(a, b) for a, b in zip(moved.parameters(), taught.parameters(), strict=True))
+    for weight in other.parameters():
+        torch.nn.init.normal_(weight, std=0.25)
+    moved.move(thinker, other)
+    for name, change in moved.changes().items():
+        wanted = thinker.get_submodule(name).weight + taught.changes()[name].weight
+        torch.testing.assert_close(other.get_submodule(name).weight + change.weight, wanted)
 
 
 def test_changes_have_three_values_a_row_and_are_read_as_they_were(judge, taught, tmp_path):

@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from evaluation.tables import attention
+from evaluation.speedtables import attention
 from models.errors import UserError
 from models.thinker import ThinkerConfig
 from training.compare_attention import contestants

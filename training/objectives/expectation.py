@@ -56,11 +56,12 @@ class ExpectationObjective:
         self.dev = dev_lines(paths.real)
 
     def init_from(self, folder: Path) -> None:
-        """Go on from what a checkpoint expects. Its Thinker must be the one of the joint stage."""
+        """Go on from what a checkpoint expects, also where the joint stage's Thinker is a later one."""
         begun = Expectation.from_pretrained(folder, "expectation")
         if begun.config != self.model.expectation.config:
             raise UserError(f"--init_from {folder}: its expectation is of another Thinker's sizes")
         self.model.expectation.load_state_dict(begun.state_dict())
+        self.model.expectation.move(Thinker.from_pretrained(folder, "thinker"), self.model.thinker)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         lessons = []

@@ -1,9 +1,10 @@
 """Objective of the omni stage: joint instruction tuning of everything that reads, looks and hears.
 
 Each global batch holds every kind of lesson in fixed shares: pictures with questions, pictures with
-spoken questions, clips, transcripts, spoken questions, text conversations and plain English (so
-that text ability stays). Only the assistant's words are learnt, plain English aside. A share of a batch
-can be choices among readings of a sound (training/rivals.py): there the words wrong to be expected fall.
+spoken questions, clips, transcripts, spoken questions, text conversations, visits (long ones with
+pictures and sounds in them) and plain English (so that text ability stays). Only the assistant's words
+are learnt, plain English aside. A share of a batch can be choices among readings of a sound
+(training/rivals.py): there the words wrong to be expected fall.
 """
 
 import random
@@ -117,6 +118,7 @@ class OmniObjective:
         tokenizer_path = paths.need("thinker") / "tokenizer.model"
         self.tokenizer = Tokenizer(tokenizer_path)
         self.model = OmniTask(self.assemble(paths, config["data"]["fixed"]))
+        self.context = self.model.omni.thinker.config.max_position_embeddings
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.shares = config["data"]["shares"]
         self.pattern = sum(self.shares.values())
@@ -276,8 +278,10 @@ class OmniObjective:
             if (name, split) in self.readers
         }
         for kind, lesson in (("heard", "transcript"), ("asked", "spoken")):
+            if not self.heard[split][lesson]:
+                continue
             sources[kind] = lambda rng, lesson=lesson: self.utterance(lesson, rng, split, length)
-        most = BUDGETS[int(length * 1000) % len(BUDGETS)]
+        most = min(BUDGETS[int(length * 1000) % len(BUDGETS)], self.context)
         visit = stretches(rng, split, sources, self.quiz[split])
         return visit_lesson(visit, rng, self.tokens, most)
 
@@ -289,8 +293,7 @@ class OmniObjective:
         """A lesson with the ids of its messages, and which of them are learnt."""
         ids, mask = self.tokenizer.encode_chat_targets(lesson["messages"])
         targets = [i if learnt else -100 for i, learnt in zip(ids, mask, strict=True)]
-        limit = self.model.omni.thinker.config.max_position_embeddings
-        return lesson | {"ids": ids[:limit], "targets": targets[:limit]}
+        return lesson | {"ids": ids[: self.context], "targets": targets[: self.context]}
 
     def draw(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
         """One of the utterances that serve as such a lesson, near a length; see `lesson`."""

@@ -1,0 +1,79 @@
+"""Tables of speed and memory: caches, contestants side by side, growth with context and batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from evaluation.markdown import MISSING, Results, names_of, show, table
+from evaluation.speeds import growth
+
+
+def caches(results: Results) -> str:
+    """What each cache kind takes and costs."""
+    kinds = ("fp32", "fp16", "bf16", "q8_0", "q4_0", "nf4", "q8_0/nf4")
+    keys = ("bytes_per_token_per_layer", "bits_per_byte", "loss_percent", "ratio")
+    return table(
+        ["kind", "bytes a token and layer", "bits per byte", "more than fp32", "speed, fp32 = 1"],
+        [[kind, *(show(results, "caches", f"{kind}/{key}") for key in keys)] for kind in kinds],
+    )
+
+
+def speed(results: Results) -> str:
+    """Ours beside others on the same weights and machine, each bench's first row being 1."""
+    figures = results.get("speed", {}).get("figures", {})
+    rows = []
+    for name in sorted(figures, key=lambda n: (n.split("/")[0], n.split("/")[1].split(", ")[::-1])):
+        bench, row, unit = name.split("/")
+        if unit == "ratio" and bench not in ("context", "batch", "memory"):
+            took = f"{bench}/{row}/seconds"
+            took = took if took in figures else f"{bench}/{row}/tokens_per_second"
+            rows.append([bench, row, show(results, "speed", took), show(results, "speed", name)])
+    rows = rows or [[MISSING] * 4]
+    head = ["bench", "what, rows at once or tokens read", "tokens a second, or seconds", "ratio"]
+    return table(head, rows)
+
+
+def context(results: Results) -> str:
+    """What a token costs after contexts of each length."""
+    found = growth(results, "context")
+    return growth_table("tokens before", found, lambda speed: f"{1000 / speed:.2f} ms")
+
+
+def batch(results: Results) -> str:
+    """Tokens a second of all rows together."""
+    return growth_table("rows at once", growth(results, "batch"), lambda speed: f"{speed:.0f}")
+
+
+def growth_table(what: str, found: dict[str, dict[int, float]], cell: Callable[[float], str]) -> str:
+    """A line for each number, a column for each contestant."""
+    numbers = sorted({number for speeds in found.values() for number in speeds})
+    rows = [
+        [str(number), *(cell(speeds[number]) if number in speeds else MISSING for speeds in
+                        found.values())]
+        for number in numbers
+    ]  # fmt: skip
+    return table([what, *found], rows) if rows else table([what, "speed"], [[MISSING] * 2])
+
+
+def memory(results: Results) -> str:
+    """The most that a process of each contestant held."""
+    names = names_of(results, "speed", "memory/")
+    keys = ("megabytes", "grown_megabytes", "ratio")
+    rows = [[n, *(show(results, "speed", f"memory/{n}/{key}") for key in keys)] for n in names]
+    head = ["what", "most memory held", "of it since the imports", "ratio"]
+    return table(head, rows or [[MISSING] * 4])
+
+
+def attention(results: Results) -> str:
+    """Standard and decoupled attention, trained alike."""
+    rows = [
+        ("standard", "standard"), ("standard, heads half as wide", "narrow"), ("decoupled", "dba"),
+    ]
+    about = results.get("attention", {}).get("about", {})
+    kind, steps = about.get("cache_kind", "bf16"), about.get("steps", "?")
+    return table(
+        ["attention", f"cache, bytes a token ({kind})", "parameters",
+         f"dev loss in nats a token after {steps} steps (lowest–highest of n seeds)"],
+        [[what, *(show(results, "attention", f"{name}/{key}")
+                  for key in ("bytes", "parameters", "loss"))] for what, name in rows],
+    )
