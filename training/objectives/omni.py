@@ -118,7 +118,6 @@ class OmniObjective:
         tokenizer_path = paths.need("thinker") / "tokenizer.model"
         self.tokenizer = Tokenizer(tokenizer_path)
         self.model = OmniTask(self.assemble(paths, config["data"]["fixed"]))
-        self.context = self.model.omni.thinker.config.max_position_embeddings
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.shares = config["data"]["shares"]
         self.pattern = sum(self.shares.values())
@@ -156,6 +155,11 @@ class OmniObjective:
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.quiz = {split: quiz(paths.real, split) for split in ("train", "dev")}
         self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
+
+    @property
+    def context(self) -> int:
+        """Tokens that the Thinker reads at most."""
+        return self.model.omni.thinker.config.max_position_embeddings
 
     @property
     def fixed_shapes(self) -> nn.Module:
