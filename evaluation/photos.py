@@ -31,7 +31,7 @@ def ask_photos(asker: Asker, setting: Setting) -> Measured:
     if not folder.is_dir():
         return {}
     shards = ShardReader(folder)
-    known = sorted({name for corpus in FILES for name in names(setting.real_dir, corpus)})
+    known = photographed(setting)
     chosen = pick(shards, setting.count(PHOTOS))
     every = [i for picks in chosen.values() for i in picks]
     figures: Measured = {}
@@ -46,6 +46,13 @@ def ask_photos(asker: Asker, setting: Setting) -> Measured:
         without = naming(asker, shards, few, few, known, "photos, without the glance")
     figures["photo_no_glance/all"] = rate(without, SEED)
     return figures
+
+
+def photographed(setting: Setting) -> list[str]:
+    """All that photographs show."""
+    if setting.real_dir is None:
+        return []
+    return sorted({name for corpus in FILES for name in names(setting.real_dir, corpus)})
 
 
 def pick(shards: ShardReader, count: int) -> dict[str, list[int]]:

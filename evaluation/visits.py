@@ -16,7 +16,6 @@ from tqdm import tqdm
 from data.conversation import score_turn
 from data.hearing import dequantise_mel
 from data.photos import build_photos, named
-from data.readers.photos import FILES, names
 from data.scenes import build_scenes
 from data.scoring import normalise, score
 from data.shards import ShardReader
@@ -25,6 +24,7 @@ from data.talk.chatter import CHATTER
 from data.visits import Stretch, stretches
 from evaluation.asking import another
 from evaluation.audio import heard
+from evaluation.photos import photographed
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import QUESTIONS
@@ -95,13 +95,6 @@ def exchanged(visits: list[list[Stretch]]) -> list[list[Stretch]]:
     shown = [stretch for visit in visits for stretch in visit if stretch.kind in ("scene", "photo")]
     others = iter([shown[i] for i in another(len(shown))])
     return [[next(others) if s.kind in ("scene", "photo") else s for s in visit] for visit in visits]
-
-
-def photographed(setting: Setting) -> list[str]:
-    """All that photographs show."""
-    if setting.real_dir is None:
-        return []
-    return sorted({name for corpus in FILES for name in names(setting.real_dir, corpus)})
 
 
 def pay(omni: Omni, asked: list[Stretch], seen: list[Stretch], known: list[str]) -> list[Answered]:

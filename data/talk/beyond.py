@@ -14,7 +14,7 @@ from data.splits import slot
 from data.talk.draw import Draw, Turn
 from data.talk.facts import CAPITALS
 from data.talk.social import REFUSAL
-from data.talk.things import THINGS, article
+from data.talk.told import FURTHER_OBJECTS
 from data.text import trivia
 
 SHORT = ("I don't know that.", "I don't know.")  # as right as the whole refusal
@@ -54,8 +54,7 @@ def unknown(draw: Draw) -> list[Turn]:
     if way < 0.3:
         question = draw.say(HOW_TO, v=draw.pick(DEEDS))
     elif way < 0.55:
-        thing = draw.pick([t[0] for t in THINGS if t[1] == article(t[0])])
-        question = draw.say(ABOUT_THING, w=thing)
+        question = draw.say(ABOUT_THING, w=draw.pick(FURTHER_OBJECTS))
     else:
         question = draw.say(WHY)
     return [Turn(question, REFUSAL, SHORT)]

@@ -9,6 +9,7 @@ from __future__ import annotations
 from data.talk import numbers, world
 from data.talk.beyond import unknown
 from data.talk.draw import Draw, Turn, upper
+from data.talk.social import fixed
 from data.talk.things import THINGS, article
 from data.talk.told import plural
 
@@ -81,14 +82,6 @@ DOUBLE = ("What is double {a}?", "What is the double of {a}?", "Double {a}.", "W
           "Two times {a}?", "What is {a} doubled?", "{a} doubled?", "What is {a} and {a}?")
 
 
-def _of(groups):
-    def make(draw: Draw) -> list[Turn]:
-        wordings, answers = draw.pick(groups)
-        return [Turn(draw.say(wordings), answers[0], answers[1:])]
-
-    return make
-
-
 def statement(draw: Draw) -> list[Turn]:
     """Something the visitor likes or has."""
     if draw.chance() < 0.5:
@@ -145,6 +138,7 @@ def gibberish(draw: Draw) -> list[Turn]:
 
 # kind -> (maker, weight)
 CHATTER = {
-    "reaction": (_of(REACTIONS), 6), "statement": (statement, 4), "about": (about, 5), "bigger": (bigger, 3),
+    "reaction": (fixed(REACTIONS), 6), "statement": (statement, 4), "about": (about, 5),
+    "bigger": (bigger, 3),
     "letter": (letter, 2), "halves": (halves, 3), "gibberish": (gibberish, 2), "unknown": (unknown, 7),
 }

@@ -199,7 +199,9 @@ REFUSALS = (
 )
 
 
-def _fixed(groups) -> object:
+def fixed(groups) -> object:
+    """A maker of one of these questions with its answers."""
+
     def make(draw: Draw) -> list[Turn]:
         wordings, answers = draw.pick(groups)
         return [Turn(draw.say(wordings), answers[0], answers[1:])]
@@ -207,8 +209,8 @@ def _fixed(groups) -> object:
     return make
 
 
-greeting, identity, thanks = _fixed(GREETINGS), _fixed(IDENTITY), _fixed(THANKS)
-small_talk, refusal = _fixed(SMALL_TALK), _fixed(REFUSALS)
+greeting, identity, thanks = fixed(GREETINGS), fixed(IDENTITY), fixed(THANKS)
+small_talk, refusal = fixed(SMALL_TALK), fixed(REFUSALS)
 
 INTRODUCE = ("My name is {n}.", "I am {n}.", "Hello, my name is {n}.", "Hi, I am {n}.",
              "I am called {n}.", "Hello, I'm {n}.", "People call me {n}.", "You can call me {n}.",
