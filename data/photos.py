@@ -17,6 +17,7 @@ from pathlib import Path
 from PIL import Image
 
 from data.captions import sentence
+from data.paraphrases import practised
 from data.readers.photos import Photo, names, photos, present
 from data.shards import Blobs, store
 from models.english import article
@@ -119,7 +120,7 @@ def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> d
         "check": (CHECK, "Yes."),
         "detail": (DETAIL, NO_DETAIL),
     }[kind]
-    question = rng.choice(asked[split != "train"])
+    question = practised(rng, f"photo_{kind}", asked[0]) if split == "train" else rng.choice(asked[1])
     if kind == "check":
         true = rng.random() < 0.5
         asked_for = record["name"] if true else record["other"]

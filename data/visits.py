@@ -23,6 +23,8 @@ Draws = Callable[[random.Random], dict]  # a record of one kind, drawn
 MEDIA = ("scene", "photo", "clip", "heard", "asked")  # what can come in; the last two are utterances
 WEIGHTS = {"talk": 9, "back": 4, "scene": 2.5, "photo": 1, "clip": 0.5, "heard": 0.7, "asked": 0.6,
            "again": 0.6}
+# Stretches and kinds of chatter that are slow to learn are practised more often than dev and test have them.
+PRACTICED = {"photo": 1.5, "again": 3, "reaction": 1.5, "statement": 2, "about": 1.5, "halves": 3}
 CHATTY = 0.3  # of the talk is chatter
 QUIZ = 4  # weight of a quiz question beside those of CHATTER
 NAMED = 0.35  # of the visitors tell their name, and ask for it later
@@ -69,6 +71,7 @@ class _Visit:
         self.named = bool(self.name)
         practised = {k: w * (PRACTICE.get(k, 1) if split == "train" else 1) for k, (_, w) in KINDS.items()}
         self.kinds = list(practised), list(accumulate(practised.values()))
+        self.practised = PRACTICED if split == "train" else {}
         self.chatter = dict(CHATTER)
         if quiz:
             self.chatter["quiz"] = quiz_maker(quiz), QUIZ
@@ -78,7 +81,7 @@ class _Visit:
         able = {"talk": True, "back": self.view is not None and self.last not in MEDIA,
                 "again": bool(self.heard) and self.last not in ("heard", "asked")}
         kinds = [kind for kind in WEIGHTS if able.get(kind, kind in self.sources)]
-        kind = self.rng.choices(kinds, [WEIGHTS[kind] for kind in kinds])[0]
+        kind = self.rng.choices(kinds, [WEIGHTS[k] * self.practised.get(k, 1) for k in kinds])[0]
         self.last = kind
         if kind in self.sources:
             return self.shown(Stretch(kind, self.sources[kind](self.rng)))
@@ -123,7 +126,8 @@ class _Visit:
         while True:
             if self.rng.random() < CHATTY:
                 makers = list(self.chatter)
-                kind = self.rng.choices(makers, [self.chatter[k][1] for k in makers])[0]
+                weights = [self.chatter[k][1] * self.practised.get(k, 1) for k in makers]
+                kind = self.rng.choices(makers, weights)[0]
                 turns = self.chatter[kind][0](self.draw)
             else:
                 kind = self.rng.choices(self.kinds[0], cum_weights=self.kinds[1])[0]

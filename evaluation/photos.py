@@ -12,6 +12,7 @@ from torch import Tensor
 
 from data.photos import build_photos, named, photo_question
 from data.readers.photos import FILES, names
+from data.scoring import normalise
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
 from evaluation.results import rate
@@ -78,8 +79,8 @@ def naming(
     pairs = zip(questions, shown(shards, seen), strict=True)
     answers = asker.ask([Asked(q["question"], [image]) for q, image in pairs], desc)
     return [
-        named(answer, known) == {shards.record(i)["name"]}
-        for answer, i in zip(answers, asked, strict=True)
+        photo_right(answer, question, shards.record(i)["name"], known)
+        for answer, question, i in zip(answers, questions, asked, strict=True)
     ]
 
 
@@ -89,4 +90,12 @@ def checking(asker: Asker, shards: ShardReader, picks: list[int]) -> list[bool]:
     questions = [photo_question(shards.record(i), "check", rng, "test") for i in picks]
     pairs = zip(questions, shown(shards, picks), strict=True)
     answers = asker.ask([Asked(q["question"], [image]) for q, image in pairs], "photos, yes or no")
-    return [a.startswith(q["answer"][:-1]) for a, q in zip(answers, questions, strict=True)]
+    return [photo_right(a, q, "", []) for a, q in zip(answers, questions, strict=True)]
+
+
+def photo_right(answer: str, question: dict, name: str, known: list[str]) -> bool:
+    """Whether an answer names the thing and no other known one; else whether it begins as the right one."""
+    if question["kind"] in ("name", "caption"):
+        return named(answer, known) == {name}
+    right = normalise(question["answer"]).split()[:3]
+    return normalise(answer).split()[: len(right)] == right

@@ -15,7 +15,7 @@ from tqdm import tqdm
 
 from data.conversation import score_turn
 from data.hearing import dequantise_mel
-from data.photos import build_photos, named
+from data.photos import build_photos
 from data.scenes import build_scenes
 from data.scoring import normalise, score
 from data.shards import ShardReader
@@ -24,7 +24,7 @@ from data.talk.chatter import CHATTER
 from data.visits import Stretch, stretches
 from evaluation.asking import another
 from evaluation.audio import heard
-from evaluation.photos import photographed
+from evaluation.photos import photo_right, photographed
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import QUESTIONS
@@ -135,9 +135,7 @@ def judged(
         return normalise(reply) == normalise(said)
     if view is None or view.kind != "photo":
         return score(reply, question)
-    if question["kind"] in ("name", "caption"):
-        return named(reply, known) == {view.record["name"]}
-    return normalise(reply).split()[:3] == normalise(question["answer"]).split()[:3]
+    return photo_right(reply, question, view.record["name"], known)
 
 
 def counted(name: str, answers: list[Answered]) -> Measured:

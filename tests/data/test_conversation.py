@@ -12,7 +12,7 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from data import conversation, text
+from data import conversation, text, visits
 from data.conversation import (
     KINDS,
     ONE_WORD,
@@ -23,7 +23,7 @@ from data.conversation import (
     user_sentences,
 )
 from data.corpus import CorpusOptions, build_corpus, load_tokens, token_stream
-from data.talk import followups, numbers, social, told, words, world
+from data.talk import beyond, chatter, followups, numbers, social, told, words, world
 from data.talk.draw import FURTHER, Draw, share
 from data.talk.facts import AMOUNTS, ANIMALS, CAPITALS, COLORS, NAMES
 from data.talk.followups import AND, AND_OF, AND_PLUS, WHAT_ASKED
@@ -83,7 +83,7 @@ def test_further_lists_extend_lists_that_exist() -> None:
             for part in value:
                 collect(part)
 
-    for module in (social, words, world, numbers, told, followups, conversation):
+    for module in (social, words, world, numbers, told, followups, conversation, chatter, beyond, visits):
         for value in vars(module).values():
             collect(value)
     assert set(FURTHER) <= known

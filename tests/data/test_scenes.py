@@ -1,6 +1,7 @@
 """The picture world: determinism, answers against the scene graph, splits, balance, labels."""
 
 import random
+import re
 from collections import Counter
 
 import numpy as np
@@ -10,7 +11,8 @@ from data.captions import caption, scene_groups, score_caption
 from data.clips import clip_questions, sample_clip
 from data.dialogues import follow_ups
 from data.objects import COLORS, KINDS, SHAPES, held_out, held_out_background
-from data.paraphrases import ASK
+from data.paraphrases import ASK, FURTHER
+from data.photos import CAPTION, CHECK, DETAIL, NAME
 from data.questions import questions
 from data.render import (
     CELL,
@@ -115,7 +117,7 @@ def test_answers_follow_from_the_scene():
 def test_relations_and_sizes_of_a_known_scene():
     seen = Counter()
     for seed in range(60):
-        for q in questions(two_things(), random.Random(seed), "train", FONTLESS):
+        for q in questions(two_things(), random.Random(seed), "dev", FONTLESS):
             text = q["question"].lower()
             if q["kind"] == "relation" and q["answer"] in ("Yes.", "No."):
                 circle_first = text.index("circle") < text.index("star")
@@ -159,6 +161,23 @@ def test_held_out_wordings_are_never_in_training():
         for q in questions(s, rng, "train")
     }
     assert not asked & held
+
+
+def test_further_wordings_fit_and_repeat_none_that_is_held_out():
+    photos = {"photo_name": NAME, "photo_caption": CAPTION, "photo_check": CHECK, "photo_detail": DETAIL}
+    lists = ASK | photos
+    assert set(FURTHER) == set(lists)
+    places = {word: word for word in ("x", "y", "xs", "ys", "ax", "r")}
+
+    def plain(wording: str) -> str:
+        return re.sub(r"[^a-z0-9{} ]", "", wording.lower())
+
+    for kind, wordings in FURTHER.items():
+        given, held = lists[kind]
+        assert not {plain(w) for w in wordings} & {plain(w) for w in held}
+        for wording in wordings:
+            assert wording.format(**places)
+            assert set(re.findall("{.*?}", wording)) == set(re.findall("{.*?}", given[0])), wording
 
 
 def test_yes_and_no_are_balanced():
