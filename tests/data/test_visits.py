@@ -9,7 +9,7 @@ from data.conversation import score_turn
 from data.scenes import MakeScene
 from data.talk.beyond import outside, quiz, quiz_split
 from data.talk.chatter import BIGGER, BY_SIZE, CHATTER, REACTIONS
-from data.talk.draw import Draw, share
+from data.talk.draw import FURTHER, Draw, share
 from data.talk.social import NO_PICTURE, NO_SOUND
 from data.visits import stretches
 
@@ -89,7 +89,16 @@ def test_held_out_wordings_of_chatter_are_not_practised() -> None:
     lists = [wordings for wordings, _ in REACTIONS] + [BIGGER]
     for wordings in lists:
         held = share(wordings, "dev") + share(wordings, "test")
-        assert held and not set(held) & set(share(wordings, "train"))
+        assert held and FURTHER[wordings[0]]
+        assert not set(held) & {*share(wordings, "train"), *FURTHER[wordings[0]]}
+
+
+def test_what_is_slow_to_learn_comes_more_often_in_training_alone() -> None:
+    shares = {}
+    for split in ("train", "dev", "test"):
+        kinds = [stretch.kind for seed in range(60) for stretch in visit(seed, split)]
+        shares[split] = kinds.count("again") / len(kinds)
+    assert shares["train"] > 1.5 * max(shares["dev"], shares["test"])
 
 
 def test_chatter_is_right_by_its_own_check_and_animals_keep_their_order() -> None:
