@@ -7,14 +7,11 @@ part. "color" is respelled "colour" in half of the questions by `ask`.
 from __future__ import annotations
 
 import random
-from pathlib import Path
 
-from models.checkpoint import read_json
+from data.further import read_further
 
 # More wordings for training alone, by kind: written by somebody who had seen none that are held out.
-FURTHER: dict[str, tuple[str, ...]] = {
-    kind: tuple(more) for kind, more in read_json(Path(__file__).with_name("further.json")).items()
-}
+FURTHER = read_further(__file__)
 FURTHER_SHARE = 0.6  # of training's questions; the others are worded as half of dev's and test's are
 
 # kind -> (train, held out for dev and test)
@@ -302,8 +299,7 @@ def pick(rng: random.Random, pair: tuple[tuple[str, ...], tuple[str, ...]], spli
 
 def practised(rng: random.Random, kind: str, wordings: tuple[str, ...]) -> str:
     """A template for training: one of these, or of the further ones of a kind."""
-    further = FURTHER.get(kind)
-    return rng.choice(further if further and rng.random() < FURTHER_SHARE else wordings)
+    return rng.choice(FURTHER[kind] if rng.random() < FURTHER_SHARE else wordings)
 
 
 def ask(rng: random.Random, kind: str, split: str, **words: str) -> str:

@@ -69,19 +69,20 @@ class _Visit:
         self.last = ""  # kind of the last stretch
         self.name = own_name(self.draw) if rng.random() < NAMED else []  # turns not yet taken
         self.named = bool(self.name)
-        practised = {k: w * (PRACTICE.get(k, 1) if split == "train" else 1) for k, (_, w) in KINDS.items()}
-        self.kinds = list(practised), list(accumulate(practised.values()))
-        self.practised = PRACTICED if split == "train" else {}
-        self.chatter = dict(CHATTER)
-        if quiz:
-            self.chatter["quiz"] = quiz_maker(quiz), QUIZ
+        more = PRACTICE | PRACTICED if split == "train" else {}
+        self.weights = {kind: weight * more.get(kind, 1) for kind, weight in WEIGHTS.items()}
+        self.chatter = CHATTER | ({"quiz": (quiz_maker(quiz), QUIZ)} if quiz else {})
+        self.kinds, self.remarks = (
+            (list(makers), list(accumulate(w * more.get(k, 1) for k, (_, w) in makers.items())))
+            for makers in (KINDS, self.chatter)
+        )
 
     def next(self) -> Stretch:
         """The next stretch."""
         able = {"talk": True, "back": self.view is not None and self.last not in MEDIA,
                 "again": bool(self.heard) and self.last not in ("heard", "asked")}
         kinds = [kind for kind in WEIGHTS if able.get(kind, kind in self.sources)]
-        kind = self.rng.choices(kinds, [WEIGHTS[k] * self.practised.get(k, 1) for k in kinds])[0]
+        kind = self.rng.choices(kinds, [self.weights[kind] for kind in kinds])[0]
         self.last = kind
         if kind in self.sources:
             return self.shown(Stretch(kind, self.sources[kind](self.rng)))
@@ -125,9 +126,7 @@ class _Visit:
             return self.checks("name", [self.name.pop(0)])
         while True:
             if self.rng.random() < CHATTY:
-                makers = list(self.chatter)
-                weights = [self.chatter[k][1] * self.practised.get(k, 1) for k in makers]
-                kind = self.rng.choices(makers, weights)[0]
+                kind = self.rng.choices(self.remarks[0], cum_weights=self.remarks[1])[0]
                 turns = self.chatter[kind][0](self.draw)
             else:
                 kind = self.rng.choices(self.kinds[0], cum_weights=self.kinds[1])[0]

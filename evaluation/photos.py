@@ -37,14 +37,15 @@ def ask_photos(asker: Asker, setting: Setting) -> Measured:
     every = [i for picks in chosen.values() for i in picks]
     figures: Measured = {}
     for corpus, picks in chosen.items():
-        figures[f"photo/{corpus}"] = rate(naming(asker, shards, picks, picks, known, corpus), SEED)
+        figures[f"photo/{corpus}"] = rate(asking(asker, shards, "name", picks, picks, known, corpus), SEED)
     few = random.Random(SEED).sample(every, min(setting.count(CONTROLS), len(every)))
-    figures["photo/check"] = rate(checking(asker, shards, few), SEED)
+    checked = asking(asker, shards, "check", few, few, known, "photos, yes or no")
+    figures["photo/check"] = rate(checked, SEED)
     wrong = [few[i] for i in another(len(few))]
-    shuffled = naming(asker, shards, few, wrong, known, "photos, shuffled")
+    shuffled = asking(asker, shards, "name", few, wrong, known, "photos, shuffled")
     figures["photo_shuffled/all"] = rate(shuffled, SEED)
     with asker.lacking("glance"):
-        without = naming(asker, shards, few, few, known, "photos, without the glance")
+        without = asking(asker, shards, "name", few, few, known, "photos, without the glance")
     figures["photo_no_glance/all"] = rate(without, SEED)
     return figures
 
@@ -70,27 +71,19 @@ def shown(shards: ShardReader, picks: list[int]) -> list[Tensor]:
     return [picture(shards[i]["image"]) for i in picks]
 
 
-def naming(
-    asker: Asker, shards: ShardReader, asked: list[int], seen: list[int], known: list[str], desc: str
+def asking(
+    asker: Asker, shards: ShardReader, kind: str, asked: list[int], seen: list[int], known: list[str],
+    desc: str,
 ) -> list[bool]:
-    """Which of the photographs `asked` about are named when those of `seen` are shown."""
+    """Which questions of a kind about the photographs `asked` are answered rightly when `seen` are shown."""
     rng = random.Random(SEED)
-    questions = [photo_question(shards.record(i), "name", rng, "test") for i in asked]
+    questions = [photo_question(shards.record(i), kind, rng, "test") for i in asked]
     pairs = zip(questions, shown(shards, seen), strict=True)
     answers = asker.ask([Asked(q["question"], [image]) for q, image in pairs], desc)
     return [
         photo_right(answer, question, shards.record(i)["name"], known)
         for answer, question, i in zip(answers, questions, asked, strict=True)
     ]
-
-
-def checking(asker: Asker, shards: ShardReader, picks: list[int]) -> list[bool]:
-    """Which yes-and-no questions about photographs are answered rightly."""
-    rng = random.Random(SEED)
-    questions = [photo_question(shards.record(i), "check", rng, "test") for i in picks]
-    pairs = zip(questions, shown(shards, picks), strict=True)
-    answers = asker.ask([Asked(q["question"], [image]) for q, image in pairs], "photos, yes or no")
-    return [photo_right(a, q, "", []) for a, q in zip(answers, questions, strict=True)]
 
 
 def photo_right(answer: str, question: dict, name: str, known: list[str]) -> bool:

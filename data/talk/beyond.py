@@ -8,6 +8,7 @@ model of this size could not remember them.
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 from pathlib import Path
 
 from data.splits import slot
@@ -73,8 +74,13 @@ def quiz(real: Path | None, split: str) -> list[str]:
     """The quiz questions of a split (by a hash of what is asked), none without the manifest's text."""
     if real is None:
         return []
-    asked = {question for question, _ in trivia(real) if outside(question)}
-    return sorted(question for question in asked if quiz_split(question) == split)
+    return [question for question in quiz_questions(real) if quiz_split(question) == split]
+
+
+@lru_cache(maxsize=1)
+def quiz_questions(real: Path) -> list[str]:
+    """All of them, in order; read once, as both training and its record ask for them."""
+    return sorted({question for question, _ in trivia(real) if outside(question)})
 
 
 def quiz_split(question: str) -> str:

@@ -10,7 +10,7 @@ from data.talk import numbers, world
 from data.talk.beyond import unknown
 from data.talk.draw import Draw, Turn, upper
 from data.talk.social import fixed
-from data.talk.things import THINGS, article
+from data.talk.things import SINGLE, THINGS, article
 from data.talk.told import plural
 
 GO_ON = "Okay. What else would you like to know?"
@@ -94,7 +94,7 @@ def statement(draw: Draw) -> list[Turn]:
 
 def about(draw: Draw) -> list[Turn]:
     """"Tell me about dogs." """
-    word, named, meaning, _ = draw.pick([t for t in THINGS if t[1] == article(t[0])])
+    word, named, meaning, _ = draw.pick(SINGLE)
     answer = f"{upper(named)} {world.verb(named)} {meaning}."
     return [Turn(draw.say(ABOUT, x=plural(word)), answer, (upper(meaning),))]
 

@@ -10,17 +10,13 @@ import random
 import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
-from pathlib import Path
 from typing import NamedTuple
 
-from models.checkpoint import read_json
+from data.further import read_further
 
 # More wordings for training, by the first of the list that they extend: written without sight of the
 # held-out ones.
-FURTHER: dict[str, tuple[str, ...]] = {
-    first: tuple(more)
-    for first, more in read_json(Path(__file__).with_name("further.json")).items()
-}
+FURTHER = read_further(__file__)
 DEV_SHARE, TEST_SHARE = 3, 5  # percent of argument combinations
 
 

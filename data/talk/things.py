@@ -171,6 +171,7 @@ def _parse() -> list[tuple[str, str, str, str]]:
 
 # (word, word with its article, meaning, category or "")
 THINGS = _parse()
+SINGLE = [thing for thing in THINGS if thing[1] == article(thing[0])]  # "a dog", not "water" or "the sun"
 CATEGORIES = sorted({row[3] for row in THINGS if row[3]})
 MASS = {"furniture", "clothing", "food", "weather"}  # categories that take no article
 # Pairs for which a plain yes or no would be unfair: a bird is an animal, and so on.

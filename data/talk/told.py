@@ -7,13 +7,13 @@ that the Thinker already knows them when it learns to see.
 from __future__ import annotations
 
 from data.talk.draw import Draw, Turn, upper
-from data.talk.things import THINGS, article
+from data.talk.things import SINGLE, article
 
 COLORS = "red blue green yellow orange purple pink brown black white gray".split()
 OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree
 house boat clock shoe bottle spoon bag bus star bicycle guitar phone pizza cake carrot lemon pear
 egg umbrella rocket drum kite bell truck train ship sheep horse cow pig frog mouse""".split()
-FURTHER_OBJECTS = [word for word, named, *_ in THINGS if named == article(word)]  # training only
+FURTHER_OBJECTS = [word for word, *_ in SINGLE]  # training only
 NUMBER = "zero one two three four five six".split()
 INTRO = ("There is {a} and {b}.", "I see {a} and {b}.", "The picture shows {a} and {b}.",
          "In the picture there is {a} and {b}.", "Here is {a}, and {b}.",

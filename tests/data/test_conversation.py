@@ -30,6 +30,7 @@ from data.talk.followups import AND, AND_OF, AND_PLUS, WHAT_ASKED
 from data.talk.things import THINGS
 from models.errors import UserError
 from models.tokenizer import Tokenizer
+from tests.fixtures.wordings import plain
 from training.objectives.tokenizer import train_tokenizer, training_lines
 
 
@@ -59,7 +60,7 @@ def test_further_wordings_are_for_training_only() -> None:
     for wordings in [*lists, words.SPELL, world.DEFINE]:
         further, held = FURTHER[wordings[0]], share(wordings, "dev") + share(wordings, "test")
         assert len(further) >= 10
-        assert not {normal(w) for w in further} & {normal(w) for w in held}
+        assert not {plain(w) for w in further} & {plain(w) for w in held}
         said = {split: set() for split in ("train", "dev", "test")}
         for split, seen in said.items():
             draw = Draw(random.Random(0), split)
@@ -67,10 +68,6 @@ def test_further_wordings_are_for_training_only() -> None:
         made = {w.format(w="tree", x="a tree") for w in further}
         assert len(made & said["train"]) > len(made) / 2
         assert not made & (said["dev"] | said["test"])
-
-
-def normal(wording: str) -> str:
-    return re.sub(r"[^a-z0-9{} ]", "", wording.lower())
 
 
 def test_further_lists_extend_lists_that_exist() -> None:

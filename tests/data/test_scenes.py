@@ -32,6 +32,7 @@ from data.scenes import MakeClip, MakeScene
 from data.scoring import score
 from data.shards import ShardReader, generate
 from models.errors import UserError
+from tests.fixtures.wordings import plain
 
 needs_emoji = pytest.mark.skipif(
     not emoji_available(), reason=f"no {EMOJI_FONT} (Debian package fonts-noto-color-emoji)"
@@ -168,9 +169,6 @@ def test_further_wordings_fit_and_repeat_none_that_is_held_out():
     lists = ASK | photos
     assert set(FURTHER) == set(lists)
     places = {word: word for word in ("x", "y", "xs", "ys", "ax", "r")}
-
-    def plain(wording: str) -> str:
-        return re.sub(r"[^a-z0-9{} ]", "", wording.lower())
 
     for kind, wordings in FURTHER.items():
         given, held = lists[kind]
