@@ -16,7 +16,7 @@ from data import sentences
 from data.augment import add_noise, coloured_noise, disturb, pad, set_peak
 from data.conversation import user_sentences
 from data.samples import samples
-from data.scenes import SEEDS, MakeScene
+from data.scenes.build import SEEDS, MakeScene
 from data.shards import generate
 from data.speech import speak
 from data.tts import espeak, flite

@@ -12,8 +12,8 @@ from tqdm import tqdm
 
 from data.conversation import score_turn
 from data.hearing import dequantise_mel
-from data.scenes import build_scenes
-from data.scoring import Question, score
+from data.scenes.build import build_scenes
+from data.scenes.scoring import Question, score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
 from evaluation.audio import heard, transcripts

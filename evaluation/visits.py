@@ -15,9 +15,9 @@ from tqdm import tqdm
 
 from data.conversation import score_turn
 from data.hearing import dequantise_mel
-from data.photos import build_photos
-from data.scenes import build_scenes
-from data.scoring import normalise, score
+from data.scenes.build import build_scenes
+from data.scenes.photos import build_photos
+from data.scenes.scoring import normalise, score
 from data.shards import ShardReader
 from data.talk.beyond import quiz
 from data.talk.chatter import CHATTER

@@ -9,7 +9,7 @@ import torch
 from PIL import Image
 
 from data.samples import samples
-from data.scoring import score
+from data.scenes.scoring import score
 from data.words import edit_distance
 from inference import Omni
 from inference.speech import TEMPERATURE

@@ -11,9 +11,9 @@ import random
 import re
 from functools import cache
 
-from data.objects import COLORS, KINDS, SYNONYMS, plural
-from data.paraphrases import SAY, SAY_RELATION, pick
-from data.scene import Scene, Thing
+from data.scenes.objects import COLORS, KINDS, SYNONYMS, plural
+from data.scenes.paraphrases import SAY, SAY_RELATION, pick
+from data.scenes.scene import Scene, Thing
 from models.english import NUMBER_WORDS, article
 from models.notes import Sight, total
 

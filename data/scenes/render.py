@@ -14,8 +14,8 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from data.objects import COLORS, EMOJI_KINDS, KINDS, SHAPE_KINDS, WORDS
-from data.scene import SIZE, Background, Scene, Thing
+from data.scenes.objects import COLORS, EMOJI_KINDS, KINDS, SHAPE_KINDS, WORDS
+from data.scenes.scene import SIZE, Background, Scene, Thing
 from models.errors import UserError
 
 EMOJI_FONT = Path("/usr/share/fonts/truetype/noto/NotoColorEmoji.ttf")

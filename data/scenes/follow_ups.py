@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from data.captions import MIN_GAP, noun, sentence
-from data.questions import Question, absent, countable, referents, thing_answer
-from data.scene import Scene, Thing
+from data.scenes.captions import MIN_GAP, noun, sentence
+from data.scenes.questions import Question, absent, countable, referents, thing_answer
+from data.scenes.scene import Scene, Thing
 from models.english import article, count_word
 
 Dialogue = list[Question]

@@ -10,7 +10,7 @@ from __future__ import annotations
 import random
 from dataclasses import asdict, dataclass, field
 
-from data.objects import (
+from data.scenes.objects import (
     COLORS,
     EMOJI_KINDS,
     KINDS,

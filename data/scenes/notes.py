@@ -5,8 +5,8 @@ The words are those of models/notes.py, which at use are made of what the eyes h
 
 from __future__ import annotations
 
-from data.captions import background_phrase, sights
-from data.scene import Scene
+from data.scenes.captions import background_phrase, sights
+from data.scenes.scene import Scene
 from models.notes import film_notes, picture_notes
 
 

@@ -1,7 +1,7 @@
-"""Build the picture world into shards: `python -m data.scenes --out FOLDER --count N`.
+"""Build the picture world into shards: `python -m data.scenes.build --out FOLDER --count N`.
 
 Record of a scene: {"scene", "captions": [2], "questions": [up to 8], "follow_ups": [[2], …]} and
-blobs "image" (JPEG) and "cells" (int16 (8, 7, 7), planes as in `data.render.label_vocab`).
+blobs "image" (JPEG) and "cells" (int16 (8, 7, 7), planes as in `data.scenes.render.label_vocab`).
 Record of a clip: {"clip", "questions"} and blobs "image0" … "image3" (JPEG).
 Both are pure functions of (seed, split, index): the same on any number of workers.
 """
@@ -17,12 +17,12 @@ from pathlib import Path
 
 from PIL import Image
 
-from data.captions import caption
-from data.clips import clip_questions, render_clip, sample_clip
-from data.dialogues import follow_ups
-from data.questions import questions
-from data.render import render_with_cells, require_emoji
-from data.scene import Scene, sample_scene
+from data.scenes.captions import caption
+from data.scenes.clips import clip_questions, render_clip, sample_clip
+from data.scenes.follow_ups import follow_ups
+from data.scenes.questions import questions
+from data.scenes.render import render_with_cells, require_emoji
+from data.scenes.scene import Scene, sample_scene
 from data.shards import Blobs, generate
 from models.errors import one_line_errors
 

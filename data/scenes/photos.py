@@ -16,9 +16,9 @@ from pathlib import Path
 
 from PIL import Image
 
-from data.captions import sentence
-from data.paraphrases import practised
 from data.readers.photos import Photo, names, photos, present
+from data.scenes.captions import sentence
+from data.scenes.paraphrases import practised
 from data.shards import Blobs, store
 from models.english import article
 from models.glance import shrink

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 import re
 
-from data.captions import as_number, mentions, score_caption
-from data.objects import COLORS
-from data.scene import REGIONS
+from data.scenes.captions import as_number, mentions, score_caption
+from data.scenes.objects import COLORS
+from data.scenes.scene import REGIONS
 
 Question = dict
 

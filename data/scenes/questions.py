@@ -11,7 +11,7 @@ import random
 import re
 from collections.abc import Callable
 
-from data.captions import (
+from data.scenes.captions import (
     MIN_GAP,
     caption,
     list_phrase,
@@ -19,10 +19,10 @@ from data.captions import (
     scene_groups,
     sentence,
 )
-from data.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
-from data.paraphrases import ask
-from data.scene import Scene, Thing, known_kinds, same_category
-from data.scoring import score as score  # a question and its scoring are used together
+from data.scenes.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
+from data.scenes.paraphrases import ask
+from data.scenes.scene import Scene, Thing, known_kinds, same_category
+from data.scenes.scoring import score as score  # a question and its scoring are used together
 from models.english import article, count_word
 
 Question = dict
