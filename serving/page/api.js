@@ -1,5 +1,6 @@
 // OpenAI's API of the server that this page came from.
 
+import { PcmReader } from "./pcm.js";
 import { jsonEvents } from "./sse.js";
 
 /** What the server answered instead of a result: its own message, fit to be shown. */
@@ -32,12 +33,15 @@ export class Api {
     }
   }
 
-  /** Bytes of 16-bit PCM at 24 kHz, as they are made. */
+  /** Samples at 24 kHz, as they are made. */
   async *speech(body, signal) {
     const pcm = { ...body, response_format: "pcm" };
     const response = await this.#post("/v1/audio/speech", pcm, signal);
     const reader = response.body.getReader();
-    for (let part = await reader.read(); !part.done; part = await reader.read()) yield part.value;
+    const samples = new PcmReader();
+    for (let part = await reader.read(); !part.done; part = await reader.read()) {
+      yield samples.push(part.value);
+    }
   }
 
   /** The inside of one answer, as an HTML page. */

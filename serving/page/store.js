@@ -65,13 +65,26 @@ export function excess(chats, maxChats = MAX_CHATS, maxBytes = MAX_BYTES) {
   return { deleted: chats.slice(maxChats), emptied };
 }
 
+/** The same for a browser that keeps nothing: chats last until the page is closed. */
+export class PassingStore extends Map {
+  async all() {
+    return [...this.values()].sort((a, b) => b.updated - a.updated);
+  }
+
+  async put(chat) {
+    this.set(chat.id, chat);
+  }
+}
+
 function bytes(chat) {
   const blobs = chat.messages.flatMap((message) => message.attachments ?? []);
   return blobs.reduce((sum, { blob }) => sum + (blob?.size ?? 0), 0);
 }
 
+/** A chat as it is kept: without what is too large, or was under way. */
 function kept(chat) {
-  return mapAttachments(chat, (attachment) =>
+  const still = { ...chat, messages: chat.messages.map((message) => ({ ...message, busy: false })) };
+  return mapAttachments(still, (attachment) =>
     attachment.blob?.size > MAX_KEPT ? { ...attachment, blob: null } : attachment,
   );
 }

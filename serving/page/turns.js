@@ -22,7 +22,6 @@ export class Turns {
   #duckedAt = 0;
   #soundAt = -Infinity; // when the last sound was
   #spokeAt = -Infinity; // when speech last ended
-  #beganAt = -Infinity; // when speech last began
   #speech = false; // the server's word
   #ignored = false; // a long sound turned out not to be speech: wait for its end
 
@@ -62,7 +61,6 @@ export class Turns {
   #hear(began) {
     this.state = "hearing";
     const goesOn = began - this.#spokeAt < GOES_ON;
-    this.#beganAt = began;
     return goesOn ? ["join"] : [];
   }
 
@@ -87,6 +85,16 @@ export class Turns {
     if (this.state !== "hearing") return ["discard"]; // an echo or a cough while an answer sounds
     this.state = "thinking";
     return ["respond"];
+  }
+
+  /** A message was typed meanwhile: it is answered at once. */
+  typed() {
+    const underWay = this.state === "thinking" || this.state === "speaking";
+    const held = this.state === "speaking" && !this.ducked;
+    this.#unduck();
+    this.#spokeAt = -Infinity;
+    this.state = "thinking";
+    return [...(underWay ? ["interrupt"] : []), ...(held ? ["forward"] : []), "respond"];
   }
 
   /** Nothing was said after all: the transcript is empty. */
