@@ -1,7 +1,7 @@
 """Speech to learn speaking from: clear voices, with every phone's time; and the lexicon beside it.
 
 A record holds text, words, voice and phones [[phone, start, end, word or -1, stress], ...] in
-seconds; the blob "wave" is int16 at 16 kHz. There is no noise here: data/hearing.py adds that.
+seconds; the blob "wave" is int16 at 16 kHz. There is no noise here: data/speech/asr_corpus.py adds that.
 """
 
 import json
@@ -13,11 +13,10 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from data import sentences
-from data.samples import samples
-from data.shards import generate
-from data.tts import flite
-from data.voices import SPEAKING, Voice
+from data.shards import ShardWriter, generate
+from data.speech import samples, sentences
+from data.speech.tts import flite
+from data.speech.voices import SPEAKING, Voice
 from models.errors import UserError
 from models.files import replacing
 
@@ -68,7 +67,7 @@ class _SampleMaker:
     split: str
 
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
-        chosen = samples(self.split)
+        chosen = samples.samples(self.split)
         record = dict(chosen[index % len(chosen)])
         wave = record.pop("wave")
         return record, {"wave": wave}
@@ -120,3 +119,25 @@ def build_lexicon(path: str | Path, words: Sequence[str]) -> int:
                 file.write(json.dumps(line) + "\n")
                 count += 1
     return count
+
+
+def write_samples(seed: int = 0) -> None:
+    """Make the sample anew (needs flite): short public-domain sentences and answers."""
+    words: list[str] = []
+    seen: set[str] = set()
+    with ShardWriter(samples.FOLDER / "speech", 0) as writer:
+        for split, count in samples.SPLITS:
+            make = SpeakingMaker(seed, split)
+            index = 0
+            while count:
+                record, blobs = make(index)
+                index += 1
+                if record["text"] in seen or len(blobs["wave"]) > samples.MAX_SECONDS * samples.RATE:
+                    continue
+                seen.add(record["text"])
+                writer.add(record | {"split": split}, {"opus": samples.encode(blobs["wave"])})
+                words += record["words"]
+                count -= 1
+    chosen = sorted(set(words))
+    random.Random(seed).shuffle(chosen)
+    build_lexicon(samples.LEXICON, chosen)

@@ -21,7 +21,7 @@ from data.talk.facts import CAPITALS, DAYS, MONTHS, NAMES, OPPOSITES
 from data.talk.things import THINGS
 from models.english import NUMBER_WORDS, article
 
-SAMPLE_SENTENCES = Path(__file__).parent / "samples" / "sentences.txt.gz"
+SAMPLE_SENTENCES = Path(__file__).parents[1] / "samples" / "sentences.txt.gz"
 VOCABULARY = 8000  # most frequent words; a sentence with a rarer one is not used for hearing
 _PLAIN = re.compile(r"[A-Za-z][A-Za-z',?! -]*[.?!]")
 _WORD = re.compile(r"[a-z]+(?:'[a-z]+)*")

@@ -12,15 +12,15 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from data import sentences
-from data.augment import add_noise, coloured_noise, disturb, pad, set_peak
 from data.conversation import user_sentences
-from data.samples import samples
 from data.scenes.build import SEEDS, MakeScene
 from data.shards import generate
-from data.speech import speak
-from data.tts import espeak, flite
-from data.voices import HEARING, Voice
+from data.speech import sentences
+from data.speech.augment import add_noise, coloured_noise, disturb, pad, set_peak
+from data.speech.samples import samples
+from data.speech.speak import speak
+from data.speech.tts import espeak, flite
+from data.speech.voices import HEARING, Voice
 from models.errors import UserError
 from models.mel import SAMPLE_RATE, SILENCE, log_mel
 

@@ -13,8 +13,8 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from data.augment import as_int16, resample
-from data.tts.accents import ACCENTS
+from data.speech.augment import as_int16, resample
+from data.speech.tts.accents import ACCENTS
 from models.errors import UserError
 
 RATE = 16000  # Hz
@@ -23,7 +23,7 @@ VOICES = {  # voice -> (its folder under /usr/share/festival/voices, Debian pack
     "kal_diphone": ("english/kal_diphone", "festvox-kallpc16k"),
     "ked_diphone": ("english/ked_diphone", "festvox-kdlpc16k"),
 }
-FRONT = "kal_diphone"  # says how English goes for the voices of data/tts/accents.py
+FRONT = "kal_diphone"  # says how English goes for the voices of data/speech/tts/accents.py
 _ROOT = Path("/usr/share/festival/voices")
 _DONE = "muomni-done"
 

@@ -1,18 +1,18 @@
-"""Shards for hearing from recorded speech: the same records as data/hearing.py, real voices.
+"""Shards for hearing from recorded speech: the same records as data/speech/asr_corpus.py, real voices.
 
 Recordings are not disturbed: they bring their own rooms. Training speakers are never in dev or
-test. What is longer than data/hearing.py allows is left out.
+test. What is longer than data/speech/asr_corpus.py allows is left out.
 """
 
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from data.augment import set_peak
-from data.hearing import MAX_SECONDS, mel_of
 from data.readers import there
 from data.readers.speech import RATE, READERS, Recording, manifest
 from data.shards import Blobs, store
+from data.speech.asr_corpus import MAX_SECONDS, mel_of
+from data.speech.augment import set_peak
 from models.errors import UserError
 
 MANIFEST_SETS = ("speechocean762", "fsdd", "speech_commands_3words")
@@ -37,7 +37,7 @@ def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
 
 
 def kind_of(recording: Recording) -> str:
-    """As data/hearing.py calls what is said."""
+    """As data/speech/asr_corpus.py calls what is said."""
     if recording.corpus == "fsdd":
         return "digits"
     return "word" if len(recording.text.split()) == 1 else "sentence"

@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 
 import numpy as np
 
-from data.phones import phone_token
+from data.speech.phones import phone_token
 from models.errors import UserError
 
 VOICES = ("rms", "slt", "awb", "kal16")  # all 16 kHz; kal (8 kHz) is left out on purpose

@@ -10,7 +10,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from data.augment import as_int16, resample
+from data.speech.augment import as_int16, resample
 from models.errors import UserError
 
 RATE, NATIVE_RATE = 16000, 24000  # Hz

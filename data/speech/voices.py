@@ -1,6 +1,6 @@
 """Who speaks, and in which split: held-out voices are never heard in training.
 
-A voice is a name "engine:voice" with a weight; nothing here makes sound (data/speech.py does).
+A voice is a name "engine:voice" with a weight; nothing here makes sound (data/speech/speak.py does).
 """
 
 from dataclasses import dataclass
@@ -10,7 +10,7 @@ SPLITS = ("train", "dev", "test")
 
 @dataclass(frozen=True)
 class Voice:
-    """engine is one of data/tts; weight is relative within its list."""
+    """engine is one of data/speech/tts; weight is relative within its list."""
 
     engine: str
     name: str
@@ -72,7 +72,7 @@ _KOKORO_VOICES = tuple(
     for name in names.split()
 )
 _HEART = Voice("hibari", "heart", 1)
-# People who speak another language, and English with its accent (data/tts/accents.py).
+# People who speak another language, and English with its accent (data/speech/tts/accents.py).
 _ACCENTED = tuple(
     Voice("festival", name, weight, f0)
     for name, weight, f0 in (

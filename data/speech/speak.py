@@ -1,12 +1,12 @@
-"""One utterance by a voice of data/voices.py, varied at random: the door to the engines."""
+"""One utterance by a voice of data/speech/voices.py, varied at random: the door to the engines."""
 
 import random
 
 import numpy as np
 
-from data.augment import change_speed
-from data.tts import espeak, festival, flite, hibari, kokoro
-from data.voices import Voice
+from data.speech.augment import change_speed
+from data.speech.tts import espeak, festival, flite, hibari, kokoro
+from data.speech.voices import Voice
 
 
 def speak(text: str, voice: Voice, rng: random.Random, vary: bool = True) -> np.ndarray:
