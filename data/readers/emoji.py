@@ -255,7 +255,8 @@ def available(style: str) -> bool:
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fetch drawings of everyday things in several styles.")
-    parser.add_argument("--styles", nargs="+", choices=tuple(SOURCES), default=list(SOURCES), help="styles to fetch")
+    parser.add_argument("--styles", nargs="+", choices=tuple(SOURCES), default=list(SOURCES),
+                        help="styles to fetch")
     args = parser.parse_args(argv)
     for style in args.styles:
         sprites = dict(drawings(style))
