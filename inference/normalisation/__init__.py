@@ -11,14 +11,14 @@ from __future__ import annotations
 from inference.normalisation.codes import DIGITS, MIXED, VERSIONS
 from inference.normalisation.dates import DATES, TIMES, YEARS
 from inference.normalisation.names import LETTERS, NAMES, WEB
-from inference.normalisation.quantities import MONEY, NUMBERS, UNITS_RULES
+from inference.normalisation.quantities import MEASURES, MONEY, NUMBERS
 from inference.normalisation.rules import apply
 from inference.normalisation.tables import LETTER_NAMES
 from inference.normalisation.words import plain_characters, to_words
 from models.errors import UserError
 
 RULES = [
-    *WEB, *DIGITS, *DATES, *TIMES, *VERSIONS, *MONEY, *NAMES, *YEARS, *UNITS_RULES, *MIXED,
+    *WEB, *DIGITS, *DATES, *TIMES, *VERSIONS, *MONEY, *NAMES, *YEARS, *MEASURES, *MIXED,
     *LETTERS, *NUMBERS,
 ]
 

@@ -9,8 +9,9 @@ from inference.normalisation.rules import Rule, rule
 from inference.normalisation.tables import LETTER_NAMES, MONTHS, WEEKDAYS
 
 MONTH = "|".join(
-    rf"{m[:1].upper()}{m[1:]}|{m}|{m.upper()}|{m[:3].capitalize()}\b\.?" for m in MONTHS
-) + r"|Sept\b\.?"
+    rf"{m.capitalize()}|{m}|{m.upper()}|(?:{m[:3].capitalize()}|{m[:3]}|{m[:3].upper()})\b\.?"
+    for m in MONTHS
+) + r"|(?:Sept|sept|SEPT)\b\.?"
 DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
 YEAR = r"(1\d{3}|20\d\d)"
 WEEKDAY = {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"} | {
@@ -18,10 +19,12 @@ WEEKDAY = {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"} | {
 }
 SHORT_DAY = r"(Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)"
 YEAR_WORDS = (
-    r"in|since|until|till|year|circa|during|by|early|late|mid|summer of|winter of|spring of|"
+    r"in|AD|since|until|till|year|circa|during|by|early|late|mid|summer of|winter of|spring of|"
     r"fall of|autumn of|class of|back in"
 )  # a number of four digits after them is a year
-SEASONED = r"class of|summer of|winter of|spring of|fall of|autumn of|back in"
+COUNTED = "people|words|miles|points|votes|men|women|pages|steps|calories|characters|users|times"
+NO_AMOUNT = r"(?<![\w.,$£€¥₹#+/^-])(?<![$£€¥₹×*+=]\s)"
+NO_PLURAL = r"(?! (?!(?:was|is|has|his|this|as|its|us|does|always)\b)[a-z]+s\b)"  # "1984 people"
 
 
 def _month(written: str) -> str:
@@ -54,6 +57,13 @@ def _dots(m: re.Match) -> str:
     """Day first, as where dates have dots."""
     first, second = int(m[1]), int(m[2])
     return _said(*((first, second) if second > 12 else (second, first)), m[3], m[0])
+
+
+def _day_of_this_year(m: re.Match) -> str:
+    month, day = int(m[2]), int(m[3])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return m[0]
+    return f"{m[1]} {MONTHS[month - 1]} {ordinal(m[3])}"
 
 
 def _month_day(m: re.Match) -> str:
@@ -91,7 +101,7 @@ def _time(m: re.Match) -> str:
         said += f" {'oh ' if minute < 10 else ''}{cardinal(m[2])}"
     elif not half and not second:
         said = said + " o clock" if hour else "midnight"
-    return said + (f" and {cardinal(second)} seconds" if second else "") + half
+    return said + (f" and {cardinal(second)} seconds" if second and int(second) else "") + half
 
 
 def _hour(m: re.Match) -> str:
@@ -117,7 +127,12 @@ def decade(century: str, tens: str) -> str:
 DATES: list[Rule] = [
     rule(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)", _iso),
     rule(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\d/])", _slashes),
-    rule(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?![\d.])", _dots),
+    rule(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)", _dots),
+    rule(r"(?<![\d-])(\d{1,2})-(\d{1,2})-(\d{4})(?![\d-])", _dots),
+    rule(r"(?<![\d/])(\d{4})/(\d\d?)/(\d\d?)(?![\d/])", _iso),
+    rule(rf"\b({MONTH})-(\d{{1,2}})-()(\d{{4}})\b", _month_day),
+    rule(rf"\b{SHORT_DAY}\b\.?,?(?=\s(?:\d|{MONTH}\b))", _weekday),
+    rule(r"\b(on|by|until|since|due) (\d{1,2})/(\d{1,2})\b(?!/)", _day_of_this_year),
     rule(rf"\b({MONTH})\s{DAY}(?:\s?[-–]\s?{DAY})?\b(?!:|,\d|\.\d|/)(?:,?\s{YEAR}\b)?", _month_day),
     rule(rf"(?<![\d.,:]){DAY}\s(?:of\s)?({MONTH})(?![a-z])(?:,?\s{YEAR}\b)?", _day_month),
     rule(rf"\b((?:{MONTH}),?\s){YEAR}\b", lambda m: f"{_month(m[1])} {year(m[2])}"),
@@ -132,20 +147,20 @@ TIMES: list[Rule] = [
     rule(r"\b9/11\b", "nine eleven"),
     rule(r"(?<=\d|[AaPp])([Mm]?)\s?[-–]\s?(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b))",
          lambda m: f"{m[1]} to "),
-    rule(r"\b(\d{1,2})[:.](\d\d)()(?:\s?([ap])(?:\.m\.|m\b))", _time, any_case=True),
-    rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?\b(?:\s?([ap])(?:\.m\.|m\b))?", _time, any_case=True),
-    rule(r"\b(\d{1,2})\s?([ap])(?:\.m\.|m\b)", _hour, any_case=True),
+    rule(r"\b(\d{1,2})[:.](\d\d)()(?:\s?([ap])(?:\.m\b\.?|m\b))", _time, any_case=True),
+    rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?\b(?:\s?([ap])(?:\.m\b\.?|m\b))?", _time, any_case=True),
+    rule(r"\b(\d{1,2})\s?([ap])(?:\.m\b\.?|m\b)", _hour, any_case=True),
 ]
 YEARS: list[Rule] = [
+    rule(r"(?<=\d0s)\s?[-–]\s?(?='?\d{2,4}s\b)", "to"),
     rule(r"\b(1\d|20)(\d0)'?s\b", lambda m: decade(m[1], m[2])),
     rule(r"(?<!\w)'([1-9]0)'?s\b|\b([5-9]0)'?s\b", lambda m: decade("", m[1] or m[2])),
     rule(r"\b(the|early|mid|late|his|her|their|my|your|our)([ -])([2-9]0)'?s\b",
          lambda m: f"{m[1]} {decade('', m[3])}", any_case=True),
     rule(r"(?<!\w)'(\d\d)\b(?!')", lambda m: _short_or_full(m[1])),
     rule(rf"(?<![\d.,$£€#-]){YEAR}\s?[-–]\s?(\d{{4}}|\d\d)\b(?![-,.]\d)", _years),
-    rule(rf"\b((?:{YEAR_WORDS}) |© |\w+, ){YEAR}\b(?![,.:]\d|%| \d|-\d)(?! [a-z]+s\b)",
+    rule(rf"\b((?:{YEAR_WORDS}) |© |\w+, ){YEAR}\b(?![,.:]\d|%| \d|-\d){NO_PLURAL}",
          _year, any_case=True),
-    rule(rf"(?<![\w.,$£€¥₹#+/^-])(?<![$£€¥₹×*+=]\s)(){YEAR}\b(?=$|[.!?;)]+(?:\s|$)|, [a-z])", _year),
-    rule(r"(?<![\w.,$£€¥₹#+/^-])(?<![$£€¥₹×*+=]\s)()(19\d\d|20[1-3]\d)\b(?![,.:/]\d|[%°-])(?! [a-z]+s\b)",
-         _year),
+    rule(rf"{NO_AMOUNT}(){YEAR}\b(?=$|[.!?;)]+(?:\s|$)|, [a-z])", _year),
+    rule(rf"{NO_AMOUNT}()(19\d\d|20[1-3]\d)\b(?![,.:/]\d|[%°-])(?! (?:{COUNTED})\b)", _year),
 ]

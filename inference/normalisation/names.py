@@ -12,6 +12,7 @@ from inference.normalisation.tables import (
     DIRECTIONS,
     LETTER_NAMES,
     NUMBERED,
+    ROOMS,
     SHORT_FORMS,
     SPELLED_ACRONYMS,
     SPOKEN_ACRONYMS,
@@ -29,10 +30,15 @@ WEB_MARKS = {".": "dot", "/": "slash", "_": "underscore", "-": "dash", "@": "at"
              "~": "tilde", "+": "plus"}
 HOST = rf"(?:[A-Za-z0-9][\w-]*\.)+(?:{either(DOMAINS)})"
 REST = r"(?::\d+)?(?:/[\w./?=&#%~+:@-]*[\w/])?"
-STREET = rf"(?:{either([*STREETS, *(s.capitalize() for s in STREETS)])}|Street|Avenue|Road|Lane|Drive)"
+STREET = (rf"(?:{either([*STREETS, *(s.capitalize() for s in STREETS)])}"
+          r"|[Ss]treet|Avenue|Road|Lane|[Dd]rive)")
+OPENERS = ("It|The|He|She|They|We|In|But|And|This|That|There|Then|However|You|My|Our|His|Her|When|If|"
+           "What|These|Those|After|For|At|On|So|Its|Their")  # words that begin a sentence
+NAME = r"\b([A-Z][\w']+|\d+(?:st|nd|rd|th))"  # of a street
 ONSET = ("|b|c|d|f|g|h|j|k|l|m|n|p|r|s|t|v|w|y|z|bl|br|ch|cl|cr|dr|fl|fr|gl|gr|kr|ph|pl|pr|qu|sc|"
          "sh|sk|sl|sm|sn|sp|st|str|sw|th|tr|tw|wh")
-CODA = "|b|c|ch|ck|d|f|ft|g|k|l|ld|lk|ll|lt|m|mp|n|nd|ng|nk|nt|p|r|rd|rk|rm|rn|rs|rt|s|sh|sk|ss|st|t|th|x|z"
+CODA = ("|b|c|ch|ck|d|f|ft|g|k|l|ld|lk|ll|lp|ls|lt|m|mp|ms|n|nd|ng|nk|ns|nt|p|ps|pt|r|rd|rk|rm|rn|rs|"
+        "rt|s|sh|sk|ss|st|t|th|ts|x|z")
 PRONOUNCEABLE = re.compile(rf"(?:{ONSET})(?:[aeiouy]{{1,2}}[^aeiouy]{{1,2}})*[aeiouy]{{1,2}}(?:{CODA})")
 
 
@@ -56,8 +62,8 @@ def _web(m: re.Match) -> str:
 
 
 def _is_spelled(piece: str) -> bool:
-    known = {"co", "me", "in", "at", "be", "it", "no", "io", "ai"} - {"io", "ai"}
-    return len(piece) == 1 or (len(piece) == 2 and piece not in known and piece in DOMAINS)
+    words = ("co", "me", "in", "at", "be", "it", "no")
+    return len(piece) == 1 or (len(piece) == 2 and piece not in words and piece in DOMAINS)
 
 
 def _hashtag(m: re.Match) -> str:
@@ -76,7 +82,8 @@ def _house(m: re.Match) -> str:
 
 
 def _street(m: re.Match) -> str:
-    return f"{m[1]} {STREETS[m[2].lower()]}" + (" " if m[3] is None else m[3])
+    ends = m[0].endswith(".") and re.match(rf"\s(?:{OPENERS})\b", m.string[m.end() :])
+    return f"{m[1]} {STREETS[m[2].lower()]}{'.' if ends else ''}"
 
 
 def _state(m: re.Match) -> str:
@@ -98,35 +105,45 @@ def _abbreviation(m: re.Match) -> str:
 
 def _dotted(m: re.Match) -> str:
     """"U.S.", "J. R. R.": letters, and no pause."""
-    return f" {spell(m[0])} "
+    opener = re.match(rf"\s?(?:{OPENERS})\b", m.string[m.end() :])
+    return f" {spell(m[0])}{'.' if opener else ''} "
 
 
 def _and_between(m: re.Match) -> str:
     return f" {spell(m[1])} and {spell(m[2])} "
 
 
+def _shouted(m: re.Match) -> str:
+    """A text in capitals alone, unless it holds acronyms alone: its words in small letters."""
+    words = re.findall(r"(?<!\w)[a-z]{2,}(?!\w)", m[0].lower())
+    if len(words) > 1 and (CAPITAL_WORDS & set(words) or min(map(len, words)) > 3):
+        return re.sub(r"[A-Z]{2,}(?:'[A-Z]+)?", _in_small_letters, m[0])
+    return m[0]
+
+
+def _in_small_letters(m: re.Match) -> str:
+    word = m[0].lower()
+    return word if re.search(r"[aeiouy]", word) and word not in SPELLED_ACRONYMS else m[0]
+
+
 def _acronym(m: re.Match) -> str:
     """Spelled, unless it is said as a word or is a word in capitals."""
     word, ending = m[1].lower(), m[2]
-    shouted = not re.search(r"[a-z]{2}", m.string) and len(m.string.split()) > 2
     if ending and word + "s" in CAPITAL_WORDS:
         return m[0]
-    if _is_word(word, shouted):
-        return word + ending
-    return spell(word) + {"": "", "s": "s", "'s": "'s"}[ending.lower()]
+    return (word if _is_word(word) else spell(word)) + ending
 
 
-def _is_word(word: str, shouted: bool) -> bool:
-    if word in SPELLED_ACRONYMS:
-        return False
-    if word in CAPITAL_WORDS or word in SPOKEN_ACRONYMS:
-        return True
-    if len(word) > 5 or shouted:
+def _is_word(word: str) -> bool:
+    if word in SPELLED_ACRONYMS or word in CAPITAL_WORDS or word in SPOKEN_ACRONYMS:
+        return word not in SPELLED_ACRONYMS
+    if len(word) > 4:
         return bool(re.search(r"[aeiouy]", word))
-    return len(word) > 3 and PRONOUNCEABLE.fullmatch(word) is not None
+    return len(word) == 4 and PRONOUNCEABLE.fullmatch(word) is not None
 
 
 WEB: list[Rule] = [
+    rule(r"\A[^a-z]*[A-Z]{2}[^a-z]*\Z", _shouted),
     rule(r"(?:^|(?<=\s))(?:[:;=]['’]?[-o]?[)(DPp|/\\]|\^_+\^|[xX]D)(?=$|[\s.!?,])", " "),
     rule(r"\bI\s?(?:<3|❤|♥|💕|💖)\ufe0f?(?=\s?\w)", "I love"),
     rule(r"(?:^|(?<=\s))<3(?!\d)", " "),
@@ -140,19 +157,17 @@ WEB: list[Rule] = [
 NAMES: list[Rule] = [
     rule(rf"(?<!\w)({either(SHORT_FORMS)})(?!\w)(?:(?<=i\.e|e\.g)\.|(?<=[hH]\.[dD])\.)?",
          lambda m: SHORT_FORMS[m[1].lower()], any_case=True),
-    rule(rf"\b(?:Ave|Blvd|Rd|St|Dr)\b\.?,?\s\K(NW|NE|SW|SE)\b".replace(r"\K", ""),
-         lambda m: m[0][: -2] + DIRECTIONS[m[1]]),
+    rule(r"((?:Ave|Blvd|Rd|St|Dr)\b\.?,?\s)(NW|NE|SW|SE)\b", lambda m: m[1] + DIRECTIONS[m[2]]),
     rule(r"(?<=\d )([NSEW])\.?\s(?=[A-Z0-9])", lambda m: DIRECTIONS[m[1]] + " "),
+    rule(r"(\b\d+\s(?:[NSEW]\.?\s)?(?:[A-Z][\w']+\s){0,2}[A-Z][\w']+)\s(St|Dr)\b\.?", _street),
     rule(rf"(?<![\w.,-])(\d{{3,4}})(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
          _house),
-    rule(rf"((?<=[a-z\d])\s(?:[A-Z][\w']*|\d+(?:st|nd|rd|th))|^[A-Z][\w']*(?='|$)|\b\d+(?:st|nd|rd|th))\s"
-         r"(St|Dr|Ct|Sq|Pl|Ter)\b(?:\.(?=,|\s+[a-z0-9]|$|\s*$)|(?=[,;.]|\s+[a-z]|$))()", _street),
-    rule(r"\b([A-Z][\w']+|\d+(?:st|nd|rd|th))\s(St|Dr)\b(?:\.(?=,|\s+[a-z0-9]|\s*$)|(?=[,;]|\s+[a-z]|\s*$))()",
+    rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b(?:\.(?=,|\s+[a-z0-9]|\s*$)|(?=[,;]|\s+[a-z]|\s*$))",
          _street),
-    rule(r"\b([A-Z][\w']+|\d+(?:st|nd|rd|th))\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Ct|Sq)\b\.?()", _street),
+    rule(rf"{NAME}\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct|Sq)\b\.?", _street),
     rule(r"\b([A-Z]{2})\s(\d{5})\b(?:-\d{4})?", _state),
     rule(r"\b(Apt|Ste|Rm|Bldg)\b\.?(?=\s#?\w)",
-         lambda m: {"Apt": "apartment", "Ste": "suite", "Rm": "room", "Bldg": "building"}[m[1]]),
+         lambda m: ROOMS[m[1]]),
     rule(r"\b(Co)\.", "company"),
     rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d)", _numbered, any_case=True),
     rule(rf"\b({either(t.capitalize() for t in TITLES)})\.?\s(?=[A-Z][\w'.])", _title),
@@ -166,10 +181,10 @@ LETTERS: list[Rule] = [
     rule(r"\bPhDs?\b", lambda m: spell("PhD") + m[0][3:]),
     rule(r"\b([A-Z]{2,})('s|s|)\b", _acronym),
     rule(r"\b([B-HJ-Z])('s|s)\b", lambda m: spell(m[1]) + m[2]),
-    rule(r"(?<=[a-z] )A\b(?! [a-z])|\bA\b(?=\s*(?:$|[.,;:!?)+=<>≥≤×÷^-]))"
+    rule(r"\bA\b(?=\s*(?:$|[.,;:!?)+=<>≥≤×÷^-])|\s(?:and|or|to)\s[B-Z]\b)"
          r"|\ba\b(?=\s*[=<>≥≤≠≈+×÷^])", LETTER_NAMES["a"]),
     rule(r"\b([Pp]lan|[Vv]itamin|[Gg]rade|[Gg]roup|[Oo]ption|[Tt]eam|[Cc]lass|[Ll]etter|[Hh]epatitis|an)"
          r" A\b", lambda m: f"{m[1]} {LETTER_NAMES['a']}"),
     rule(r"\b([A-Za-z]+)\.", _abbreviation),
-    rule(r"(?<=[a-zA-Z0-9])\.(?=[a-z])", "dot"),
+    rule(r"(?<=[a-zA-Z0-9])\.(?=[a-z])|(?<!\S)\.(?=[A-Z]{2,}\b)", "dot"),
 ]

@@ -10,6 +10,8 @@ from inference.normalisation.tables import (
     ALONE,
     CURRENCIES,
     CURRENCY_CODES,
+    DIRECTIONS,
+    LETTER_NAMES,
     MAGNITUDES,
     PERIODS,
     SYMBOLS,
@@ -59,7 +61,8 @@ def _amount(written: str, large: str, small: str) -> str:
 
 
 def _money_range(m: re.Match) -> str:
-    return f"{number(m[2])} to {m[1]}{m[3]}"
+    first = _amount(m[2], *CURRENCIES[m[1]]) if "." in m[2] else number(m[2])
+    return f"{first} to {m[1]}{m[3]}"
 
 
 def _money_behind(m: re.Match) -> str:
@@ -109,9 +112,10 @@ def _fraction(m: re.Match) -> str:
     if not one and 2 < int(bottom) <= 100:
         one = ordinal(bottom)
         many = one + "s"
+    unit = f" {plural(UNITS[m[4]], not whole)}" if m[4] else ""
     if not one:
-        return f"{lead}{number(top)} over {number(bottom)}"
-    return f"{lead}{number(top)} {one if top == '1' else many}"
+        return f"{lead}{number(top)} over {number(bottom)}{unit}"
+    return f"{lead}{number(top)} {one if top == '1' else many}{unit}"
 
 
 def _power(m: re.Match) -> str:
@@ -133,9 +137,9 @@ def _magnitude(m: re.Match) -> str:
 
 MONEY: list[Rule] = [
     rule(r"\b(?:US|CA?|AU?|NZ|HK)(?=\$\d)", lambda m: ""),
-    rule(rf"([{MARKS}])({NUMBER})\s?[-–]\s?[{MARKS}]?({NUMBER})(?!\d)", _money_range),
+    rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
     rule(rf"{SIGN}({MARKS})\s?({NUMBER}){MONEY_MAGNITUDE}", _money),
-    rule(rf"()({MARKS})-(?={NUMBER})", lambda m: f" minus {m[2]}"),
+    rule(rf"({MARKS})-({NUMBER})", lambda m: f" minus {_amount(m[2], *CURRENCIES[m[1]])}"),
     rule(rf"({NUMBER})\s?({MARKS})(?!\d)", _money_behind),
     rule(rf"({NUMBER})\s?¢", lambda m: f"{number(m[1])} {plural('cent', m[1] == '1')}"),
     rule(rf"({NUMBER})\s?(?:({WORD_MAGNITUDE}|[kKMB]|bn)\s)?({either(CURRENCY_CODES)})\b",
@@ -143,30 +147,34 @@ MONEY: list[Rule] = [
     rule(rf"/(?=(?:{either(PERIODS)})\b)", "per"),
 ]
 UNIT = either(UNITS)
-UNITS_RULES: list[Rule] = [
+MEASURES: list[Rule] = [
+    rule(rf"(?<!\b0)(?<=\d)\s?[xX]\s?(?={NUMBER})", "by"),
+    rule(r"(?<=\d)x(?= [a-z]{3})", "times"),
     rule(rf"(?<=[\d%])\s?[-–]\s?(?={NUMBER})", _dash),
+    rule(rf"(?<![\w)])[-−](?={NUMBER})", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
-    rule(rf"({NUMBER})(?<!\bin \d{{4}})[\s-]?(in)(?:\.(?!\w)|(?=\s(?:long|wide|tall|high|deep|thick)\b))()()()",
-         _unit),
-    rule(rf"({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
+    rule(rf"({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:long|wide|tall|high|deep|thick)\b|\s*$|[,;)]))",
+         lambda m: f"{number(m[1])} {plural('inch', m[1] == '1')}"),
+    rule(rf"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])(?:\s?(?!in\b)({UNIT})(?![A-Za-z'&/]))?",
+         _fraction),
+    rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
+    rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
          r"(?:\.(?=\s+[a-z]))?", _unit),
     rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
-    rule(rf"({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
+    rule(r"(?<![\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
+    rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
     rule(r"(?<=\d\.\d)(B)\b", "billion"),
 ]
 NUMBERS: list[Rule] = [
-    rule(rf"(?<=\d)\s?[xX]\s?(?={NUMBER})", "by"),
     rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", lambda m: f"{number(m[1])} to {number(m[2])}"),
     rule(r"(?<=\d)\s/\s(?=\d)", "divided by"),
-    rule(r"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])", _fraction),
     rule(r"\^\s?\(?([-−]?\d+)\)?", _power),
     rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
     rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
     rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)", lambda m: " star "),
     rule(r"(?<=[\w)])\s?\*\s?(?=\d)|(?<=\w) \* (?=\w)", "times"),
     rule(r"\*+|(?<!\w)>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
-    rule(rf"(?<![\w)])[-−]({NUMBER})", lambda m: f" minus {number(m[1])}"),
     rule(NUMBER, lambda m: f" {number(m[0])} "),
     rule(r"(?<=\s)[-–—]+(?=\s)|--+", lambda m: ", "),
     rule(either(SYMBOLS), lambda m: f" {SYMBOLS[m[0]]} "),

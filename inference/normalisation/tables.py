@@ -14,6 +14,7 @@ WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 CURRENCIES = {
     "$": ("dollar", "cent"), "£": ("pound", "penny"), "€": ("euro", "cent"),
     "¥": ("yen", "sen"), "₹": ("rupee", "paisa"), "₩": ("won", "jeon"), "₽": ("ruble", "kopeck"),
+    "R$": ("real", "centavo"),
     "₿": ("bitcoin", "satoshi"), "₺": ("lira", "kurus"), "₴": ("hryvnia", "kopiyka"),
 }
 CURRENCY_CODES = {
@@ -28,7 +29,8 @@ MAGNITUDES = {
 
 UNITS = {
     "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "m": "meter", "nm": "nanometer",
-    "μm": "micrometer", "kg": "kilogram", "g": "gram", "mg": "milligram", "μg": "microgram",
+    "μm": "micrometer", "kg": "kilogram", "kgs": "kilogram",
+    "KG": "kilogram", "KM": "kilometer", "g": "gram", "mg": "milligram", "μg": "microgram",
     "ft": "foot", "in": "inch", "yd": "yard", "lb": "pound", "lbs": "pound", "oz": "ounce",
     "mi": "mile", "mph": "mile per hour", "mpg": "mile per gallon", "rpm": "revolution per minute",
     "kph": "kilometer per hour", "fps": "frame per second", "h": "hour", "hr": "hour",
@@ -37,18 +39,21 @@ UNITS = {
     "L": "liter", "ml": "milliliter", "mL": "milliliter", "dl": "deciliter", "cl": "centiliter",
     "hz": "hertz", "khz": "kilohertz", "mhz": "megahertz", "ghz": "gigahertz", "Hz": "hertz",
     "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "THz": "terahertz",
-    "B": "byte", "kb": "kilobyte", "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte",
+    "kb": "kilobyte", "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte",
     "kB": "kilobyte", "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte",
     "PB": "petabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte",
-    "Kbps": "kilobit per second", "kbps": "kilobit per second", "Mbps": "megabit per second",
+    "Kbps": "kilobit per second", "kbps": "kilobit per second", "mbps": "megabit per second",
+    "Mbps": "megabit per second",
     "Gbps": "gigabit per second", "w": "watt", "W": "watt", "kw": "kilowatt", "kW": "kilowatt",
     "mW": "milliwatt", "MW": "megawatt", "GW": "gigawatt", "kWh": "kilowatt hour",
     "v": "volt", "V": "volt", "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp",
-    "mAh": "milliamp hour", "Ω": "ohm", "J": "joule", "kJ": "kilojoule", "cal": "calorie",
-    "kcal": "kilocalorie", "Pa": "pascal", "hPa": "hectopascal", "kPa": "kilopascal",
+    "mAh": "milliamp hour", "Ω": "ohm", "kΩ": "kiloohm", "MΩ": "megaohm", "J": "joule",
+    "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie", "Pa": "pascal",
+    "hPa": "hectopascal", "kPa": "kilopascal",
     "psi": "pound per square inch", "dB": "decibel", "px": "pixel", "dpi": "dot per inch",
-    "ha": "hectare", "yr": "year", "yrs": "year", "mo": "month", "wk": "week", "wks": "week",
-    "sq ft": "square foot", "sq mi": "square mile", "°": "degree", "°C": "degree celsius",
+    "ha": "hectare", "yr": "year", "yrs": "year", "mo": "month", "mos": "month", "wk": "week", "wks": "week",
+    "tsp": "teaspoon", "tbsp": "tablespoon", "sq ft": "square foot", "sq mi": "square mile",
+    "°": "degree", "°C": "degree celsius",
     "°F": "degree fahrenheit", "° C": "degree celsius", "° F": "degree fahrenheit",
 }  # only after a number
 ALONE = "GHz MHz kHz Hz kWh Mbps Gbps kbps km kg cm mm mph km/h m/s".split()  # also without one
@@ -76,14 +81,15 @@ NUMBERED = {
 }  # only before a number, with a full stop
 SHORT_FORMS = {
     "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
-    "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example", "o'clock": "o clock",
+    "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
 }  # whole, in any case; a full stop behind them belongs to them
 
 STREETS = {
     "st": "street", "ave": "avenue", "blvd": "boulevard", "rd": "road", "ln": "lane",
     "ct": "court", "dr": "drive", "sq": "square", "pl": "place", "hwy": "highway",
-    "pkwy": "parkway", "ter": "terrace",
+    "pkwy": "parkway", "expy": "expressway", "ter": "terrace",
 }  # behind a name
+ROOMS = {"Apt": "apartment", "Ste": "suite", "Rm": "room", "Bldg": "building"}
 DIRECTIONS = {
     "N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest",
     "SE": "southeast", "SW": "southwest",
@@ -105,7 +111,7 @@ SYMBOLS = {
     "±": "plus or minus", "€": "euros", "£": "pounds", "$": "dollars", "¥": "yen", "₹": "rupees",
     "~": "about", "≈": "approximately equals", "≠": "is not equal to", "√": "square root of",
     "≤": "less than or equal to", "≥": "greater than or equal to", "∞": "infinity", "−": "minus",
-    "©": "copyright", "§": "section", "¢": "cents", "∑": "sum of", "∫": "integral of",
+    "©": "copyright", "§": "section", "¢": "cents", "‰": "per mille", "∑": "sum of", "∫": "integral of",
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "Δ": "delta", "ε": "epsilon",
     "θ": "theta", "λ": "lambda", "μ": "micro", "π": "pi", "σ": "sigma", "φ": "phi",
     "ω": "omega", "Ω": "omega",
@@ -119,7 +125,10 @@ SPOKEN_ACRONYMS = set(
     "ram rom pin sim gif lan wan zip dos cad vat aids nasa nato opec fifa uefa unesco unicef "
     "covid laser radar jpeg bios asap scuba".split()
 )  # said as words
-SPELLED_ACRONYMS = set("ucla usda aclu asus iaea icao iupac iata usaf usmc imdb ieee".split())
+SPELLED_ACRONYMS = set(
+    "fbi cia usa uk eu un ceo cfo cto ufo iq ai api url usb dna naacp ucla usda aclu asus iaea icao "
+    "iupac iata usaf usmc imdb ieee".split()
+)
 CAPITAL_WORDS = set(
     "an am as at be by do go he hi if in is it me my no of oh on or so to up we all and any are "
     "bad big boy but buy can car cat cow cut day did dog eat end far few for get got guy had has "

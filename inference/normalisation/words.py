@@ -20,6 +20,11 @@ SMALL_WORDS = {"a", "i", "o"}  # single letters that are words
 VOWELLESS = {"hmm", "shh", "mm", "psst", "brr", "tsk", "pfft", "n'"}
 
 CHARACTERS: list[Rule] = [
+    rule(r"№", "number"),
+    rule(r"[-=]>|[→⇒]", " "),
+    rule(r"!=|≠", "≠"),
+    rule(r"<=|⩽", "≤"),
+    rule(r">=|⩾", "≥"),
     rule(r"[⁻⁰¹²³⁴-⁹]+", lambda m: "^" + m[0].translate(SUPERSCRIPTS)),
     rule(r"(\d?)([¼-¾⅐-⅞])", lambda m: f"{m[1]}{' ' if m[1] else ''}{unicodedata.normalize('NFKC', m[2])}"),
     rule(r"[™®\u200d\ufe0f\u20e3]", lambda m: ""),
