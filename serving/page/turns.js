@@ -119,6 +119,7 @@ export class Turns {
     const wasSpeaking = this.state === "speaking";
     const began = this.ducked;
     this.ducked = false;
+    this.#spokeAt = -Infinity; // answered: what is said now is a new turn
     this.state = "listening";
     if (!wasSpeaking) return [];
     if (!began) return ["forward"];
