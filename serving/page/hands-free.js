@@ -2,19 +2,20 @@
 
 import { Activity } from "./activity.js";
 import { decode } from "./base64.js";
-import { answer, question } from "./conversation.js";
+import { question } from "./conversation.js";
 import { Microphone } from "./microphone.js";
 import { fromPcm16 } from "./pcm.js";
 import { RATE, Realtime } from "./realtime.js";
+import { SpokenAnswer, SpokenTurn } from "./spoken.js";
 import { Turns } from "./turns.js";
 
 /** Events: "state" (detail: { state, level }), "open", "close" (detail: a reason to be shown, or ""). */
 export class HandsFree extends EventTarget {
   muted = false;
   #realtime = null;
-  #turn = null; // { message, transcripts: Map of item id to text }: what the user says
+  #turn = null; // what the user says, or has said: a SpokenTurn
   #past = null; // the turn that was interrupted: the speaker may go on with it
-  #answer = null; // { message, response, item }: what is being answered
+  #answer = null; // to it: a SpokenAnswer
   #said = 0; // when the user's last words ended
 
   constructor({ api, settings, player, chat }) {
@@ -133,54 +134,42 @@ export class HandsFree extends EventTarget {
     const actions = this.turns.committed();
     if (actions.includes("discard")) return this.#delete(item);
     if (!this.#turn) {
-      const message = this.chat.add({ ...question(""), spoken: true, pending: true });
-      this.#turn = { message, transcripts: new Map() };
+      this.#turn = new SpokenTurn();
+      this.chat.add(this.#turn.message);
     }
-    this.#turn.transcripts.set(item, "");
+    this.#turn.add(item);
     this.#do(actions);
   }
 
   #transcript({ item_id, transcript }) {
     const turn = this.#turn;
-    if (!turn?.transcripts.has(item_id)) return;
-    turn.transcripts.set(item_id, transcript);
-    turn.message.text = [...turn.transcripts.values()].filter(Boolean).join(" ");
-    turn.message.pending = false;
-    if (turn.message.text) this.chat.change(turn.message);
+    if (!turn?.items.includes(item_id)) return;
+    if (turn.write(item_id, transcript)) this.chat.change(turn.message);
     else this.#do(this.turns.nothingSaid());
   }
 
   #respond() {
-    const message = this.chat.add({ ...answer(), busy: true });
-    this.#answer = { message, response: "", item: "" };
+    this.#answer = new SpokenAnswer(this.#said);
+    this.chat.add(this.#answer.message);
     this.player.begin();
     this.#realtime.send({ type: "response.create" });
   }
 
-  #current(event) {
-    const current = this.#answer;
-    if (!current?.response || event.response_id !== current.response) return null;
-    current.item = event.item_id;
-    return current.message;
-  }
-
   #words(event) {
-    const message = this.#current(event);
-    if (!message) return;
-    message.firstWord ??= Math.round(performance.now() - this.#said);
-    message.text += event.delta;
-    this.chat.change(message);
+    if (!this.#answer?.owns(event)) return;
+    this.#answer.mark("firstWord");
+    this.#answer.message.text += event.delta;
+    this.chat.change(this.#answer.message);
   }
 
   #sound(event) {
-    if (this.#current(event)) this.player.push(fromPcm16(decode(event.delta)));
+    if (this.#answer?.owns(event)) this.player.push(fromPcm16(decode(event.delta)));
   }
 
   #started() {
     if (!this.open || !this.#answer) return;
-    const { message } = this.#answer;
-    message.firstSound ??= Math.round(performance.now() - this.#said);
-    this.chat.change(message);
+    this.#answer.mark("firstSound");
+    this.chat.change(this.#answer.message);
     this.#do(this.turns.soundStarted());
   }
 
@@ -231,7 +220,7 @@ export class HandsFree extends EventTarget {
   #discard() {
     const turn = this.#turn ?? this.#past;
     if (!turn) return;
-    for (const item of turn.transcripts.keys()) this.#delete(item);
+    for (const item of turn.items) this.#delete(item);
     this.chat.remove(turn.message);
     if (this.#answer) this.chat.remove(this.#answer.message);
     this.#turn = this.#past = this.#answer = null;

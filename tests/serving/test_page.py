@@ -5,6 +5,7 @@ import re
 import shutil
 import subprocess
 import sys
+import time
 import wave
 from pathlib import Path
 
@@ -38,7 +39,10 @@ def test_logic_in_node():
 def test_the_page_names_no_other_host_and_stays_small():
     for path in PAGE.iterdir():
         text = path.read_text(encoding="utf-8")
-        hosts = re.findall(r"(?:https?:|wss?:)?//[\w.-]+\.\w+", text.replace("http://www.w3.org", ""))
+        hosts = re.findall(
+            r"(?:https?:|wss?:)?//[\w.-]+\.\w+",
+            re.sub(r"^\s*//.*$|http://www.w3.org", "", text, flags=re.M),
+        )
         assert not hosts, f"{path.name}: {hosts}"
         assert len(text.splitlines()) < 250, path.name
 
@@ -125,9 +129,19 @@ def ask(page, text: str) -> None:
     page.keyboard.press("Enter")
 
 
+def until(page, condition: str, arg=None) -> None:
+    """Waits for a function of the page; Playwright's own wait needs eval, which the page forbids."""
+    end = time.monotonic() + 15
+    while not page.evaluate(condition, arg):
+        assert time.monotonic() < end, condition
+        page.wait_for_timeout(50)
+
+
 def answered(page, count: int = 1) -> str:
-    page.wait_for_function(
-        "n => document.querySelectorAll('.answer[aria-busy=false]').length === n", arg=count
+    until(
+        page,
+        "n => document.querySelectorAll('.answer[aria-busy=false]').length === n",
+        count,
     )
     return page.locator(".answer > .text").nth(count - 1).inner_text()
 
@@ -149,7 +163,7 @@ def test_types_shows_a_picture_and_finds_the_chat_again(browse, server):
     page.reload()
     page.wait_for_selector("body[data-ready]")
     assert page.locator(".answer > .text").inner_text() == ANSWER
-    page.wait_for_function("document.querySelector('.shown img').naturalWidth === 224")
+    until(page, "() => document.querySelector('.shown img').naturalWidth === 224")
     ask(page, "And now?")
     answered(page, 2)
     assert [m["role"] for m in server.requests[-1][1]["messages"]] == ["user", "assistant", "user"]
@@ -164,14 +178,14 @@ def test_speaks_and_shows_the_time_to_the_first_sound(browse, server):
     page = browse()
     page.click("#speak-answers")
     ask(page, "Hello")
-    page.wait_for_function("!document.getElementById('player').paused")
+    until(page, "() => !document.getElementById('player').paused")
     assert answered(page) == ANSWER
     assert re.search(r"first sound \d\.\d\d s", page.inner_text(".times"))
     body = server.requests[-1][1]
     assert body["modalities"] == ["text", "audio"]
     assert body["audio"] == {"voice": "slt", "format": "pcm16"}
     page.click("#send")  # it is still sounding: the button stops it
-    page.wait_for_function("document.getElementById('player').paused")
+    until(page, "() => document.getElementById('player').paused")
 
 
 def test_stop_retry_error_and_inside(browse, server):
@@ -188,9 +202,9 @@ def test_stop_retry_error_and_inside(browse, server):
     page.click("#inside-close")
     ask(page, "fail")
     assert answered(page, 2) == ""
-    assert "Too many requests" in page.inner_text(".error")
+    assert "Too many requests" in page.locator(".error").last.inner_text()
     page.click(".answer:last-child [aria-label='Try again']")
-    page.wait_for_function("document.querySelectorAll('.answer').length === 2")
+    until(page, "() => document.querySelectorAll('.answer').length === 2")
     assert answered(page, 2) == ""
 
 
@@ -198,7 +212,7 @@ def test_push_to_talk_sends_what_the_microphone_heard(browse, server):
     page = browse(("silence", 0.3), ("speech", 1.3), ("silence", 5))
     page.hover("#talk")
     page.mouse.down()
-    page.wait_for_function("document.getElementById('recording').textContent.includes('1 s')")
+    until(page, "() => document.getElementById('recording').textContent.includes('1 s')")
     page.wait_for_timeout(500)
     page.mouse.up()
     assert answered(page) == ANSWER
@@ -213,14 +227,24 @@ def test_silence_starts_no_turn(browse, server):
     page.wait_for_selector("[data-state=listening]")
     page.wait_for_timeout(1500)
     assert page.locator(".question").count() == 0
-    page.click("#talk", force=True) if page.is_visible("#talk") else None
     page.click("#hang-up")
     assert page.is_hidden("#voice-bar")
 
 
-def states(page, *wanted: str) -> None:
-    for state in wanted:
-        page.wait_for_selector(f"#voice-bar[data-state={state}]")
+WATCH = """() => {
+    const bar = document.getElementById("voice-bar");
+    window.states = [];
+    new MutationObserver(() => {
+        if (window.states.at(-1) !== bar.dataset.state) window.states.push(bar.dataset.state);
+    }).observe(bar, { attributes: true });
+    document.getElementById("hands-free").click();
+}"""
+
+
+def talk_hands_free(page, states: str) -> None:
+    """Starts a spoken conversation and waits until its states so far match the expression."""
+    page.evaluate(WATCH)
+    until(page, "e => new RegExp(e).test(window.states.join(' '))", states)
 
 
 def sent(server) -> list[str]:
@@ -230,20 +254,18 @@ def sent(server) -> list[str]:
 
 def test_hands_free_listens_again_when_the_sound_has_ended(browse, server):
     page = browse(("silence", 1), ("speech", 1.3), ("silence", 30))
-    page.click("#hands-free")
-    states(page, "hearing", "thinking", "speaking")
+    talk_hands_free(page, "^listening hearing thinking speaking$")
     assert page.locator(".question .text").inner_text() == "How many stars are there?"
     assert answered(page).strip() == ANSWER  # all has been made, and it still sounds
     assert page.get_attribute("#voice-bar", "data-state") == "speaking"
-    states(page, "listening")
+    page.wait_for_selector("[data-state=listening]")
     assert "first sound" in page.inner_text(".times")
     assert "response.cancel" not in sent(server)
 
 
 def test_barge_in_stops_the_answer_and_is_heard(browse, server):
     page = browse(("silence", 1), ("speech", 1.3), ("silence", 3), ("speech", 1.3), ("silence", 30))
-    page.click("#hands-free")
-    states(page, "speaking", "hearing", "speaking")
+    talk_hands_free(page, "speaking hearing thinking speaking")
     assert page.locator(".question").count() == 2
     assert "stopped" in page.locator(".times").first.inner_text()
     assert sent(server).count("response.create") == 2
@@ -252,9 +274,10 @@ def test_barge_in_stops_the_answer_and_is_heard(browse, server):
 
 
 def test_a_short_pause_continues_the_same_turn(browse, server):
-    page = browse(("silence", 1), ("speech", 1.3), ("silence", 0.45), ("speech", 1.3), ("silence", 30))
-    page.click("#hands-free")
-    states(page, "hearing", "thinking", "hearing", "thinking", "speaking")
+    page = browse(
+        ("silence", 1), ("speech", 1.3), ("silence", 0.45), ("speech", 1.3), ("silence", 30)
+    )
+    talk_hands_free(page, "hearing thinking( speaking)? hearing thinking speaking")
     assert page.locator(".question").count() == 1
     assert page.locator(".answer").count() == 1
     assert page.inner_text(".question .text").count("stars") == 2
@@ -278,7 +301,7 @@ def test_every_control_has_a_name_and_the_keyboard_reaches_it(browse):
         e.offsetParent && !(e.getAttribute('aria-label') || e.labels?.length || e.innerText.trim()))"""
     assert page.evaluate(f"{nameless}.map(e => e.outerHTML)") == []
     reached = set()
-    for _ in range(16):
+    for _ in range(24):
         page.keyboard.press("Tab")
         reached.add(page.evaluate("document.activeElement.id"))
     assert {"new-chat", "open-settings", "prompt", "attach", "talk", "hands-free"} <= reached

@@ -45,7 +45,10 @@ test("resampling keeps a tone, removes what would alias, and is the same in fram
   const whole = tone(4410, 44100, 300);
   const framed = new Resampler(44100, 24000);
   const frames = [0, 882, 1764, 2646, 3528].map((at) => framed.push(whole.slice(at, at + 882)));
-  assert.deepEqual(concat(frames), new Resampler(44100, 24000).push(whole));
+  const once = new Resampler(44100, 24000).push(whole);
+  const cut = concat(frames);
+  assert.equal(cut.length, once.length);
+  assert.ok(cut.every((sample, i) => Math.abs(sample - once[i]) < 1e-6));
 });
 
 test("a WAV file says how long it is", () => {
