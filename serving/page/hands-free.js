@@ -32,15 +32,17 @@ export class HandsFree extends EventTarget {
   }
 
   async start() {
+    if (this.open) return;
     this.chat.stop();
     this.turns = new Turns();
     this.activity = new Activity();
     this.#turn = this.#answer = null;
     try {
-      await this.player.unlock();
       this.#realtime = new Realtime(this.api.realtime(this.settings.get("model")));
       this.#listen();
-      await this.#realtime.opened();
+      const opened = this.#realtime.opened();
+      await this.player.unlock();
+      await opened;
       this.#configure();
       for (const message of this.chat.messages) await this.#realtime.tell(message);
       await this.microphone.start();
@@ -71,7 +73,11 @@ export class HandsFree extends EventTarget {
     this.#turn = null;
     this.#said = performance.now();
     if (text) this.#respond();
-    this.#show();
+  }
+
+  /** Silences the answer that is under way. */
+  hush() {
+    this.#apply(this.turns.hushed());
   }
 
   #configure() {
@@ -85,18 +91,17 @@ export class HandsFree extends EventTarget {
     const ms = (1000 * samples.length) / RATE;
     this.#apply(this.turns.frame(this.activity.push(samples, ms / 1000), at, ms));
     this.#realtime.hear(samples, at);
-    this.#show();
   }
 
   #listen() {
     const on = (type, act) => this.#realtime.addEventListener(type, ({ detail }) => this.open && act(detail));
     on("input_audio_buffer.speech_started", (event) => {
-      this.#do(this.turns.speechStarted(this.#realtime.when(event.audio_start_ms)));
+      this.#apply(this.turns.speechStarted(this.#realtime.when(event.audio_start_ms)));
     });
     on("input_audio_buffer.speech_stopped", (event) => {
       const at = this.#realtime.when(event.audio_end_ms);
       if (this.turns.state === "hearing") this.#said = at;
-      this.#do(this.turns.speechStopped(at));
+      this.#apply(this.turns.speechStopped(at));
     });
     on("input_audio_buffer.committed", ({ item_id }) => this.#committed(item_id));
     on("conversation.item.input_audio_transcription.completed", (event) => this.#transcript(event));
@@ -111,11 +116,6 @@ export class HandsFree extends EventTarget {
     on("close", (reason) => this.stop(reason || "The connection to the server was lost."));
   }
 
-  #do(actions) {
-    this.#apply(actions);
-    this.#show();
-  }
-
   #apply(actions) {
     const acts = {
       duck: () => this.player.duck(),
@@ -128,6 +128,7 @@ export class HandsFree extends EventTarget {
       respond: () => this.#respond(),
     };
     for (const action of actions) acts[action]();
+    this.#show();
   }
 
   #committed(item) {
@@ -138,14 +139,14 @@ export class HandsFree extends EventTarget {
       this.chat.add(this.#turn.message);
     }
     this.#turn.add(item);
-    this.#do(actions);
+    this.#apply(actions);
   }
 
   #transcript({ item_id, transcript }) {
     const turn = this.#turn;
     if (!turn?.items.includes(item_id)) return;
     if (turn.write(item_id, transcript)) this.chat.change(turn.message);
-    else this.#do(this.turns.nothingSaid());
+    else this.#apply(this.turns.nothingSaid());
   }
 
   #respond() {
@@ -170,7 +171,7 @@ export class HandsFree extends EventTarget {
     if (!this.open || !this.#answer) return;
     this.#answer.mark("firstSound");
     this.chat.change(this.#answer.message);
-    this.#do(this.turns.soundStarted());
+    this.#apply(this.turns.soundStarted());
   }
 
   /** The answer has been heard to its end: what is said next is a new turn. */
@@ -178,7 +179,7 @@ export class HandsFree extends EventTarget {
     if (!this.open) return;
     const actions = this.turns.answerEnded();
     if (this.turns.state === "listening") this.#turn = this.#past = null;
-    this.#do(actions);
+    this.#apply(actions);
   }
 
   #finished(response) {

@@ -97,6 +97,12 @@ export class Turns {
     return [...(underWay ? ["interrupt"] : []), ...(held ? ["forward"] : []), "respond"];
   }
 
+  /** The user silences the answer by a key. */
+  hushed() {
+    if (this.state !== "thinking" && this.state !== "speaking") return [];
+    return ["interrupt", ...this.answerEnded()];
+  }
+
   /** Nothing was said after all: the transcript is empty. */
   nothingSaid() {
     if (this.state !== "thinking") return [];

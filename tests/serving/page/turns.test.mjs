@@ -94,3 +94,10 @@ test("a typed message interrupts and is answered", () => {
   assert.deepEqual(speaking(5000).typed(), ["interrupt", "forward", "respond"]);
   assert.deepEqual(new Turns().typed(), ["respond"]);
 });
+
+test("a key silences the answer, and listening begins", () => {
+  const turns = speaking(5000);
+  assert.deepEqual(turns.hushed(), ["interrupt", "forward"]);
+  assert.equal(turns.state, "listening");
+  assert.deepEqual(turns.hushed(), []);
+});
