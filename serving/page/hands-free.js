@@ -194,15 +194,14 @@ export class HandsFree extends EventTarget {
 
   /** Stops the answer; the server keeps of it what was heard. */
   #interrupt() {
-    const { item, response } = this.#answer ?? {};
+    const item = this.#answer?.item;
     if (this.#answer?.message.busy) this.#realtime.send({ type: "response.cancel" });
-    if (item && response) {
+    if (item) {
       const audio_end_ms = this.player.heard;
       this.#realtime.send({ type: "conversation.item.truncate", item_id: item, content_index: 0, audio_end_ms });
     }
-    const began = this.player.active;
+    if (this.player.active && this.#answer) this.#answer.message.stopped = true;
     this.player.stop();
-    if (began && this.#answer) this.#answer.message.stopped = true;
     this.#settleAnswer(true);
     this.#past = this.#turn;
     this.#turn = null;
