@@ -60,7 +60,10 @@ find("open-camera").onclick = () => tell(camera.open());
 
 const dialog = new SettingsDialog(settings, {
   deleteAll: () => tell(list.clear()),
-  keyChanged: () => connect(),
+  keyChanged: () => {
+    notify();
+    connect();
+  },
 });
 find("speak-answers").onclick = () => settings.set("speak", !settings.get("speak"));
 settings.addEventListener("change", showSpeak);
@@ -97,7 +100,7 @@ addEventListener("keydown", (event) => {
   if (event.key === "Escape") {
     if (find("sidebar").classList.contains("open")) showSidebar(false);
     else if (talk.recording) talk.cancel();
-    else if (handsFree.open) player.stop();
+    else if (handsFree.open) handsFree.hush();
     else chat.stop();
   } else if (event.key === "/" && !typing) {
     event.preventDefault();
@@ -111,7 +114,6 @@ addEventListener("pagehide", () => handsFree.stop());
 async function connect() {
   try {
     dialog.offer(await api.models());
-    notify();
   } catch (error) {
     if (error.status === 401) dialog.open();
     notify(error.status === 401 ? "The server asks for an API key: see Settings." : error.message);
@@ -121,6 +123,6 @@ async function connect() {
 showSpeak();
 await list.show();
 const [latest] = await store.all();
-if (latest && location.hash !== "#new") chat.open(latest);
+if (latest) chat.open(latest);
 await connect();
 document.body.dataset.ready = "true";

@@ -33,13 +33,14 @@ export class ChatList {
   }
 
   async remove(id) {
+    if (id === this.chat.chat.id) this.chat.forget();
     await this.store.delete(id);
-    if (id === this.chat.chat.id) this.chat.open();
-    else await this.show();
+    await this.show();
   }
 
   async clear() {
+    this.chat.forget();
     await this.store.clear();
-    this.chat.open();
+    await this.show();
   }
 }

@@ -29,9 +29,10 @@ export class ChatView {
   #add(message) {
     const view = new MessageView(message, this.actions);
     this.#views.set(message, view);
+    view.node.addEventListener("load", toEnd, true); // a picture takes its room when it is there
     find("messages").append(view.node);
     this.#settle();
-    find("scroll").scrollTop = find("scroll").scrollHeight;
+    toEnd();
   }
 
   #change(message) {
@@ -57,4 +58,8 @@ export class ChatView {
       if (view.retry) view.retry.hidden = message !== messages.at(-1);
     }
   }
+}
+
+function toEnd() {
+  find("scroll").scrollTop = find("scroll").scrollHeight;
 }

@@ -90,15 +90,21 @@ export class Chat extends EventTarget {
     this.#emit("remove", message);
   }
 
-  async save() {
-    if (!this.messages.length) return;
-    this.chat.updated = Date.now();
-    const chat = this.chat;
+  async save(chat = this.chat) {
+    if (!chat.messages.length || chat.forgotten) return;
+    chat.updated = Date.now();
     await this.store.put(chat);
     this.#emit("saved", chat);
   }
 
+  /** Leaves the open chat, which has been deleted: what is under way in it is not saved again. */
+  forget() {
+    this.chat.forgotten = true;
+    this.open();
+  }
+
   async #ask() {
+    const chat = this.chat; // another may be open when the answer ends
     const voice = this.settings.get("speak") || this.messages.at(-1).spoken;
     const before = [...this.messages];
     const message = this.add({ ...answer(), busy: true });
@@ -122,7 +128,7 @@ export class Chat extends EventTarget {
     message.busy = false;
     this.#ended(abort);
     this.change(message);
-    await this.save();
+    await this.save(chat);
   }
 
   #ended(abort) {

@@ -2,19 +2,20 @@
 
 import { Activity } from "./activity.js";
 import { decode } from "./base64.js";
-import { answer, question } from "./conversation.js";
+import { question } from "./conversation.js";
 import { Microphone } from "./microphone.js";
 import { fromPcm16 } from "./pcm.js";
 import { RATE, Realtime } from "./realtime.js";
+import { SpokenAnswer, SpokenTurn } from "./spoken.js";
 import { Turns } from "./turns.js";
 
 /** Events: "state" (detail: { state, level }), "open", "close" (detail: a reason to be shown, or ""). */
 export class HandsFree extends EventTarget {
   muted = false;
   #realtime = null;
-  #turn = null; // { message, transcripts: Map of item id to text }: what the user says
+  #turn = null; // what the user says, or has said: a SpokenTurn
   #past = null; // the turn that was interrupted: the speaker may go on with it
-  #answer = null; // { message, response, item }: what is being answered
+  #answer = null; // to it: a SpokenAnswer
   #said = 0; // when the user's last words ended
 
   constructor({ api, settings, player, chat }) {
@@ -31,15 +32,17 @@ export class HandsFree extends EventTarget {
   }
 
   async start() {
+    if (this.open) return;
     this.chat.stop();
     this.turns = new Turns();
     this.activity = new Activity();
     this.#turn = this.#answer = null;
     try {
-      await this.player.unlock();
       this.#realtime = new Realtime(this.api.realtime(this.settings.get("model")));
       this.#listen();
-      await this.#realtime.opened();
+      const opened = this.#realtime.opened();
+      await this.player.unlock();
+      await opened;
       this.#configure();
       for (const message of this.chat.messages) await this.#realtime.tell(message);
       await this.microphone.start();
@@ -70,7 +73,11 @@ export class HandsFree extends EventTarget {
     this.#turn = null;
     this.#said = performance.now();
     if (text) this.#respond();
-    this.#show();
+  }
+
+  /** Silences the answer that is under way. */
+  hush() {
+    this.#apply(this.turns.hushed());
   }
 
   #configure() {
@@ -84,18 +91,17 @@ export class HandsFree extends EventTarget {
     const ms = (1000 * samples.length) / RATE;
     this.#apply(this.turns.frame(this.activity.push(samples, ms / 1000), at, ms));
     this.#realtime.hear(samples, at);
-    this.#show();
   }
 
   #listen() {
     const on = (type, act) => this.#realtime.addEventListener(type, ({ detail }) => this.open && act(detail));
     on("input_audio_buffer.speech_started", (event) => {
-      this.#do(this.turns.speechStarted(this.#realtime.when(event.audio_start_ms)));
+      this.#apply(this.turns.speechStarted(this.#realtime.when(event.audio_start_ms)));
     });
     on("input_audio_buffer.speech_stopped", (event) => {
       const at = this.#realtime.when(event.audio_end_ms);
       if (this.turns.state === "hearing") this.#said = at;
-      this.#do(this.turns.speechStopped(at));
+      this.#apply(this.turns.speechStopped(at));
     });
     on("input_audio_buffer.committed", ({ item_id }) => this.#committed(item_id));
     on("conversation.item.input_audio_transcription.completed", (event) => this.#transcript(event));
@@ -110,11 +116,6 @@ export class HandsFree extends EventTarget {
     on("close", (reason) => this.stop(reason || "The connection to the server was lost."));
   }
 
-  #do(actions) {
-    this.#apply(actions);
-    this.#show();
-  }
-
   #apply(actions) {
     const acts = {
       duck: () => this.player.duck(),
@@ -127,61 +128,50 @@ export class HandsFree extends EventTarget {
       respond: () => this.#respond(),
     };
     for (const action of actions) acts[action]();
+    this.#show();
   }
 
   #committed(item) {
     const actions = this.turns.committed();
     if (actions.includes("discard")) return this.#delete(item);
     if (!this.#turn) {
-      const message = this.chat.add({ ...question(""), spoken: true, pending: true });
-      this.#turn = { message, transcripts: new Map() };
+      this.#turn = new SpokenTurn();
+      this.chat.add(this.#turn.message);
     }
-    this.#turn.transcripts.set(item, "");
-    this.#do(actions);
+    this.#turn.add(item);
+    this.#apply(actions);
   }
 
   #transcript({ item_id, transcript }) {
     const turn = this.#turn;
-    if (!turn?.transcripts.has(item_id)) return;
-    turn.transcripts.set(item_id, transcript);
-    turn.message.text = [...turn.transcripts.values()].filter(Boolean).join(" ");
-    turn.message.pending = false;
-    if (turn.message.text) this.chat.change(turn.message);
-    else this.#do(this.turns.nothingSaid());
+    if (!turn?.items.includes(item_id)) return;
+    if (turn.write(item_id, transcript)) this.chat.change(turn.message);
+    else this.#apply(this.turns.nothingSaid());
   }
 
   #respond() {
-    const message = this.chat.add({ ...answer(), busy: true });
-    this.#answer = { message, response: "", item: "" };
+    this.#answer = new SpokenAnswer(this.#said);
+    this.chat.add(this.#answer.message);
     this.player.begin();
     this.#realtime.send({ type: "response.create" });
   }
 
-  #current(event) {
-    const current = this.#answer;
-    if (!current?.response || event.response_id !== current.response) return null;
-    current.item = event.item_id;
-    return current.message;
-  }
-
   #words(event) {
-    const message = this.#current(event);
-    if (!message) return;
-    message.firstWord ??= Math.round(performance.now() - this.#said);
-    message.text += event.delta;
-    this.chat.change(message);
+    if (!this.#answer?.owns(event)) return;
+    this.#answer.mark("firstWord");
+    this.#answer.message.text += event.delta;
+    this.chat.change(this.#answer.message);
   }
 
   #sound(event) {
-    if (this.#current(event)) this.player.push(fromPcm16(decode(event.delta)));
+    if (this.#answer?.owns(event)) this.player.push(fromPcm16(decode(event.delta)));
   }
 
   #started() {
     if (!this.open || !this.#answer) return;
-    const { message } = this.#answer;
-    message.firstSound ??= Math.round(performance.now() - this.#said);
-    this.chat.change(message);
-    this.#do(this.turns.soundStarted());
+    this.#answer.mark("firstSound");
+    this.chat.change(this.#answer.message);
+    this.#apply(this.turns.soundStarted());
   }
 
   /** The answer has been heard to its end: what is said next is a new turn. */
@@ -189,7 +179,7 @@ export class HandsFree extends EventTarget {
     if (!this.open) return;
     const actions = this.turns.answerEnded();
     if (this.turns.state === "listening") this.#turn = this.#past = null;
-    this.#do(actions);
+    this.#apply(actions);
   }
 
   #finished(response) {
@@ -204,15 +194,14 @@ export class HandsFree extends EventTarget {
 
   /** Stops the answer; the server keeps of it what was heard. */
   #interrupt() {
-    const { item, response } = this.#answer ?? {};
+    const item = this.#answer?.item;
     if (this.#answer?.message.busy) this.#realtime.send({ type: "response.cancel" });
-    if (item && response) {
+    if (item) {
       const audio_end_ms = this.player.heard;
       this.#realtime.send({ type: "conversation.item.truncate", item_id: item, content_index: 0, audio_end_ms });
     }
-    const began = this.player.active;
+    if (this.player.active && this.#answer) this.#answer.message.stopped = true;
     this.player.stop();
-    if (began && this.#answer) this.#answer.message.stopped = true;
     this.#settleAnswer(true);
     this.#past = this.#turn;
     this.#turn = null;
@@ -231,7 +220,7 @@ export class HandsFree extends EventTarget {
   #discard() {
     const turn = this.#turn ?? this.#past;
     if (!turn) return;
-    for (const item of turn.transcripts.keys()) this.#delete(item);
+    for (const item of turn.items) this.#delete(item);
     this.chat.remove(turn.message);
     if (this.#answer) this.chat.remove(this.#answer.message);
     this.#turn = this.#past = this.#answer = null;

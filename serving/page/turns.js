@@ -97,6 +97,12 @@ export class Turns {
     return [...(underWay ? ["interrupt"] : []), ...(held ? ["forward"] : []), "respond"];
   }
 
+  /** The user silences the answer by a key. */
+  hushed() {
+    if (this.state !== "thinking" && this.state !== "speaking") return [];
+    return ["interrupt", ...this.answerEnded()];
+  }
+
   /** Nothing was said after all: the transcript is empty. */
   nothingSaid() {
     if (this.state !== "thinking") return [];
@@ -119,6 +125,7 @@ export class Turns {
     const wasSpeaking = this.state === "speaking";
     const began = this.ducked;
     this.ducked = false;
+    this.#spokeAt = -Infinity; // answered: what is said now is a new turn
     this.state = "listening";
     if (!wasSpeaking) return [];
     if (!began) return ["forward"];

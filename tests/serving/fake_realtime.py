@@ -67,9 +67,7 @@ class FakeRealtime:
         if self.item is None and self.loud >= BEGINS:
             self.item = self.name("item")
             at = int(self.heard - self.loud)
-            self.send(
-                "input_audio_buffer.speech_started", audio_start_ms=at, item_id=self.item
-            )
+            self.send("input_audio_buffer.speech_started", audio_start_ms=at, item_id=self.item)
         elif self.item and self.quiet >= ENDS:
             self.commit()
 
