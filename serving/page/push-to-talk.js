@@ -24,8 +24,9 @@ export class PushToTalk {
     button.onpointerup = () => this.release();
     button.onpointerleave = () => this.release();
     button.oncontextmenu = (event) => event.preventDefault(); // a long press on a phone
-    button.onkeydown = (event) => isPress(event) && this.press();
-    button.onkeyup = (event) => isPress(event) && this.release();
+    // In braces: a handler that returned false would keep Tab from leaving the button.
+    button.onkeydown = (event) => { if (isPress(event)) this.press(); };
+    button.onkeyup = (event) => { if (isPress(event)) this.release(); };
   }
 
   async press() {
