@@ -11,9 +11,11 @@ import torch
 import torchaudio.functional as AF
 
 from models.letters import BLANK, LETTERS, spoken_letters
-from models.mel import log_mel
+from models.mel import SAMPLE_RATE, log_mel
 
 FRAME_SECONDS = 0.02  # of the CTC head: four slots in a token of 80 ms
+PAUSE = 0.2  # seconds: a shorter gap belongs to the word before it, whose end CTC marks early
+AUDIBLE = 0.05  # of the largest sample: what is below is silence
 
 
 @dataclass
@@ -41,18 +43,29 @@ def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
     labels = [LETTERS.index(letter) + 1 for word in spelled for letter in word]
     scores = omni.model.spelled(log_mel(torch.from_numpy(samples)))  # (frames, labels)
     if not labels or len(scores) < len(labels) + repeats(labels):
-        return [Word(word, 0.0, len(samples) / 16_000) for word in words]
+        return [Word(word, 0.0, len(samples) / SAMPLE_RATE) for word in words]
     path, _ = AF.forced_align(scores[None].float(), torch.tensor([labels]), blank=BLANK)
     spans = character_spans(path[0].tolist())
-    found, place, end = [], 0, 0.0
+    begins, stops = loud_span(samples)
+    found, place, end = [], 0, begins
     for word, letters in zip(words, spelled, strict=True):
         start = end
         if letters:
-            start = spans[place][0] * FRAME_SECONDS
-            end = spans[place + len(letters) - 1][1] * FRAME_SECONDS
+            start = max(begins, spans[place][0] * FRAME_SECONDS)
+            end = max(start, spans[place + len(letters) - 1][1] * FRAME_SECONDS)
             place += len(letters)
         found.append(Word(word, round(start, 3), round(end, 3)))
+    for word, after in zip(found, found[1:]):
+        if after.start - word.end < PAUSE:
+            word.end = after.start
+    found[-1].end = round(max(found[-1].end, stops), 3)
     return found
+
+
+def loud_span(samples: np.ndarray) -> tuple[float, float]:
+    """Where the sound begins and ends in seconds: the first character's span holds the silence."""
+    loud = np.flatnonzero(np.abs(samples) > AUDIBLE * np.abs(samples).max())
+    return (float(loud[0]) / SAMPLE_RATE, float(loud[-1]) / SAMPLE_RATE) if len(loud) else (0.0, 0.0)
 
 
 def repeats(labels: list[int]) -> int:

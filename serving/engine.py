@@ -142,6 +142,8 @@ class Engine:
 
     def _run(self) -> None:
         with torch.inference_mode():
+            thinker = thinker_of(self.model)
+            find_native(thinker, thinker.new_cache(1, 1), self.config)  # compiled once a machine
             while self._wait():
                 try:
                     self._retire({job: "cancelled" for job in self.active if job.cancelled})

@@ -15,6 +15,7 @@ from secrets import token_hex
 import numpy as np
 
 from inference.config import GenerateConfig
+from inference.media import SAMPLE_RATE
 from inference.omni import Omni
 from models.errors import UserError
 from models.omni import OmniModel
@@ -67,6 +68,7 @@ class Service:
         self.engine.start()
         if self.hears:
             self.workers["speak"].submit(warm_up, self.omni)
+            self.workers["prepare"].submit(self.omni.transcribe, (WARM_UP, SAMPLE_RATE))
 
     def close(self) -> None:
         self.engine.close()
@@ -142,6 +144,10 @@ class Service:
     async def transcribe(self, source) -> str:
         """The words of a path or of (samples, rate)."""
         return await self.work("prepare", self.omni.transcribe, source)
+
+
+# half a second of faint noise: what transcribing needs is loaded before the first person speaks
+WARM_UP = np.random.default_rng(0).normal(0, 1e-3, SAMPLE_RATE // 2).astype(np.float32)
 
 
 def warm_up(omni: Omni) -> None:

@@ -5,6 +5,7 @@ from collections.abc import AsyncIterator, Awaitable
 from contextlib import AsyncExitStack
 
 from starlette.requests import Request
+from starlette.responses import Response
 
 from serving.metrics import Metrics
 
@@ -45,13 +46,14 @@ async def finished(*tasks: asyncio.Future) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
-class Streamed:
+class Streamed(Response):
     """A response of chunks as they are made. What `stack` holds is let go however it ends."""
 
     def __init__(
         self, chunks: AsyncIterator[bytes], kind: str, stack: AsyncExitStack, metrics: Metrics
     ) -> None:
         self.chunks, self.kind, self.stack, self.metrics = chunks, kind, stack, metrics
+        self.status_code, self.background = 200, None
 
     async def __call__(self, scope, receive, send) -> None:
         pump = asyncio.create_task(self._pump(send))
