@@ -44,6 +44,7 @@ DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
     "int8": torch.float32,
 }
 CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
+BATCH = 8  # requests answered together: compiled decoding serves no more rows
 REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
 
 
@@ -126,20 +127,25 @@ class Omni:
         generator = self.generator(config, reserve=len(prompt) + config.max_new_tokens)
         return self.text(generator.stream(prompt), config)
 
-    def batch(self, requests: list[dict], **settings) -> list[str]:
-        """Answers to several requests in one run, the same as one by one.
+    def batch(self, requests: list[dict], batch_size: int = BATCH, **settings) -> list[str]:
+        """Answers to several requests, `batch_size` at a time, the same as one by one.
 
         Each request is a dict with any of text, image, audio, video, system_prompt.
         """
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise UserError(f"batch_size must be at least 1, not {batch_size}")
         config = self.config(**settings)
-        prompts = []
         for request in requests:
             if unknown := set(request) - REQUEST_KEYS:
                 raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
-            keys = ("text", "image", "audio", "video", "system_prompt")
-            prompts.append(self.prompt(*map(request.get, keys), config))
-        replies = generate_batch(self.model, prompts, config, self.tokenizer)
-        return [cut(self.tokenizer.decode(reply), config.stop_strings) for reply in replies]
+        answers: list[str] = []
+        keys = ("text", "image", "audio", "video", "system_prompt")
+        for start in range(0, len(requests), batch_size):
+            group = requests[start : start + batch_size]
+            prompts = [self.prompt(*map(request.get, keys), config) for request in group]
+            replies = generate_batch(self.model, prompts, config, self.tokenizer)
+            answers += [cut(self.tokenizer.decode(ids), config.stop_strings) for ids in replies]
+        return answers
 
     def transcribe(self, audio, **settings) -> str:
         """The words of a recording."""

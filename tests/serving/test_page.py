@@ -171,7 +171,7 @@ def test_types_shows_a_picture_and_finds_the_chat_again(browse, server):
     page.click("#new-chat")
     assert page.is_visible("#welcome")
     page.click("#chats .name")
-    assert page.locator(".answer").count() == 2
+    until(page, "() => document.querySelectorAll('.answer').length === 2")
 
 
 def test_speaks_and_shows_the_time_to_the_first_sound(browse, server):
