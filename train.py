@@ -21,7 +21,7 @@ from training.config import PRESETS, apply_override, load_preset
 from training.cpu import tune
 from training.export import export
 from training.loop import Stopped
-from training.objective import PHOTOGRAPHIC, STAGES, Paths
+from training.objective import EXTRA, PHOTOGRAPHIC, STAGES, Paths
 from training.stage import Request, run_stage
 
 ROOT = Path(__file__).resolve().parent
@@ -32,7 +32,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
-    add("stage", metavar="stage", help=f"{' '.join(STAGES)}, or all (in that order)")
+    add("stage", metavar="stage", help=f"{' '.join(STAGES)}, or all (in that order); or {' '.join(EXTRA)}")
     add("--preset", default="tiny", help=f"sizes and lengths: {' '.join(PRESETS)}")
     add("--data_dir", type=Path, help="generated data (build/data/PRESET)")
     add("--runs_dir", type=Path, help="training runs (runs/PRESET)")
@@ -65,8 +65,10 @@ def find_paths(args: argparse.Namespace, first: bool) -> Paths:
 def main(arguments: list[str] | None = None) -> None:
     """Runs the stages asked for."""
     args = parse_arguments(arguments)
-    if args.stage not in (*STAGES, "all"):
-        raise UserError(f"unknown stage '{args.stage}': choose one of {', '.join(STAGES)}, all")
+    if args.stage not in (*STAGES, *EXTRA, "all"):
+        raise UserError(
+            f"unknown stage '{args.stage}': choose one of {', '.join(STAGES + EXTRA)}, all"
+        )
     sections = load_preset(args.preset)
     stages = list(STAGES) if args.stage == "all" else [args.stage]
     if args.init_from and args.stage == "all":

@@ -32,6 +32,7 @@ STAGES = (
     *("tokenizer", "thinker", "vision", "glance", "audio", "words"),
     *("codec", "vocoder", "talker", "omni", "finder", "naming", "expectation"),
 )
+EXTRA = ("memory",)  # options beside the recipe: trained where they are named, not by `all`
 COUNTED = {"tokenizer", "words"}  # no loop: they count, they do not learn by gradient
 PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
 OPTIONAL = PHOTOGRAPHIC | {"finder", "words", "expectation"}  # the other stages do without them
@@ -121,8 +122,8 @@ class Paths:
 
 def load_stage(stage: str) -> ModuleType:
     """The module `training/objectives/<stage>.py`."""
-    if stage not in STAGES:
-        raise UserError(f"unknown stage '{stage}': choose one of {', '.join(STAGES)}, all")
+    if stage not in STAGES + EXTRA:
+        raise UserError(f"unknown stage '{stage}': choose one of {', '.join(STAGES + EXTRA)}, all")
     return importlib.import_module(f"training.objectives.{stage}")
 
 
