@@ -78,6 +78,33 @@ def library_path() -> Path | None:
     return next(iter(sorted(Path(spec.origin).parent.glob("xllamacpp*.so"))), None)
 
 
+def quantise_file(source: Path, out: Path, file_type: int, build: str | Path | None = None) -> None:
+    """Quantise a GGUF file by llama.cpp's own code.
+
+    Args:
+        file_type: its number of the target, `llama_ftype`.
+        build: `libllama.so` or the folder that holds it; default: the installed one.
+    """
+    lib = library() if build is None else opened_at(build)
+    lib.llama_model_quantize_default_params.restype = Opaque
+    lib.llama_model_quantize_default_params.argtypes = ()
+    lib.llama_model_quantize.argtypes = (c_char_p, c_char_p, POINTER(Opaque))
+    params = lib.llama_model_quantize_default_params()
+    params.first[1] = file_type  # after the number of threads
+    if lib.llama_model_quantize(str(source).encode(), str(out).encode(), pointer(params)):
+        raise UserError(f"llama.cpp cannot quantise {source.name}")
+
+
+def opened_at(build: str | Path) -> ctypes.CDLL:
+    """A build of llama.cpp that the user names."""
+    path = Path(build)
+    found = sorted(path.rglob("libllama.so")) if path.is_dir() else [path]
+    try:
+        return ctypes.CDLL(str(found[0]))
+    except (IndexError, OSError):
+        raise UserError(f"no llama.cpp at {build}: name its libllama.so") from None
+
+
 @cache
 def library() -> ctypes.CDLL:
     """llama.cpp, loaded once.

@@ -119,7 +119,7 @@ def parse_value(text: str) -> Any:
 def identity(stage: str, preset: str, seed: int, section: dict[str, Any]) -> dict[str, Any]:
     """What makes a run this run: a checkpoint with another identity is not continued."""
     train = section.get("train")
-    return {
+    who = {
         "stage": stage,
         "preset": preset,
         "seed": seed,
@@ -127,6 +127,7 @@ def identity(stage: str, preset: str, seed: int, section: dict[str, Any]) -> dic
         "data": section.get("data") or {},
         "train": asdict(TrainConfig.from_dict(train)) if train else {},
     }
+    return who | {"lora": section["lora"]} if "lora" in section else who
 
 
 def check_same(old: dict[str, Any], new: dict[str, Any], run_dir: Path) -> None:

@@ -17,7 +17,7 @@ from data.conversation import sample_conversation
 from data.invented_world import all_questions, facts, question
 from models.checkpoint import read_json
 from models.errors import UserError
-from models.memory import MemoryAdapter, MemoryConfig, balance_loss
+from models.memory import MemoryAdapter, MemoryConfig, balance_loss, shuffled
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from training.objective import ROOT, Loss, Paths, slice_bounds, to_device
@@ -137,7 +137,7 @@ class MemoryObjective:
         adapter = self.model.adapter
         chapters = adapter.memory.chapters.detach().clone()
         figures = {"facts": self.exact(asked)}
-        adapter.memory.chapters.copy_(chapters.roll(len(chapters) // 2, 0))
+        adapter.memory.chapters.copy_(shuffled(chapters))
         figures["facts_shuffled_bank"] = self.exact(asked)
         adapter.memory.chapters.copy_(chapters)
         return figures | {"talk_loss": loss / tokens}
