@@ -6,6 +6,8 @@ among a relation's values is right in one of twelve.
 
 from __future__ import annotations
 
+import random
+
 from data.invented_world import all_questions, chance, right
 from evaluation.asking import Asker
 from evaluation.results import Figure, rate
@@ -22,7 +24,8 @@ CONVERSATIONS = 200
 def answered(omni: Omni, count: int | None, name: str) -> Figure:
     """Share of facts answered right, each in every wording of test."""
     asked = all_questions("test")
-    asked = asked[:: max(1, len(asked) // count)] if count else asked
+    if count:
+        asked = random.Random(SEED).sample(asked, min(count, len(asked)))
     asker = Asker(omni, max_new_tokens=32)
     replies = asker.ask([Asked(text) for _, text in asked], name)
     pairs = zip(replies, asked, strict=True)

@@ -28,7 +28,7 @@ from models.thinker import Thinker
 from models.tokenizer import ROLES, SYMBOLS, Tokenizer
 
 TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0")
-MADE_BY_LLAMA = {"q4_k_m": 15}  # llama.cpp's numbers of file types that its own quantiser makes
+MADE_BY_LLAMA = ("q4_k_m", "q5_k_m", "q6_k")  # by llama.cpp's own quantiser
 BLOCK = 32  # numbers of a row that share a scale in q8_0
 ROOT = Path(__file__).resolve().parent.parent
 # Tokenizer.encode_chat in Jinja: bos, then role symbol + content + eos a message, then what is asked.
@@ -186,7 +186,7 @@ def quantise_by_llama(source: Path, out: Path, kind: str, build: str | Path | No
     """llama.cpp's own quantiser, from an f16 file."""
     from export.llamacpp import quantise_file
 
-    replace_file(out, lambda temporary: quantise_file(source, temporary, MADE_BY_LLAMA[kind], build))
+    replace_file(out, lambda temporary: quantise_file(source, temporary, kind, build))
 
 
 def export_to_gguf(
@@ -200,8 +200,8 @@ def export_to_gguf(
 
     Args:
         model: an Omni, OmniModel or Thinker that was loaded from a folder.
-        quantization_type: one of TYPES, or q4_k_m, which needs llama.cpp (pip install xllamacpp).
-        llama_cpp_path: a build of llama.cpp: `libllama.so`, or the folder that holds it.
+        quantization_type: one of TYPES, or q4_k_m, which needs llama.cpp's llama-quantize.
+        llama_cpp_path: a folder with llama.cpp's `llama-quantize` in it; default: the PATH.
         tokenizer: default: that of the model's folder.
 
     Raises:

@@ -10,13 +10,12 @@ from pathlib import Path
 from typing import Any
 
 from models.errors import UserError
+from models.lora import LoraConfig, add_lora, save_lora
+from models.thinker import Thinker
 from training.config import check_same, identity
 from training.distributed import World
 from training.loop import STABLE, STATE, Trainer, seed_all
-from models.lora import LoraConfig, add_lora, save_lora
-from models.thinker import Thinker
 from training.objective import COUNTED, Objective, Paths, load_stage
-
 
 ADAPTED = ("thinker", "omni")  # stages that can learn a LoRA adapter instead of the weights
 
