@@ -53,7 +53,9 @@ def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
     parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
     parser.add_argument(
-        "what", nargs="*", metavar="WHAT", help=f"any of {' '.join(BENCHES)}; default: all but {', '.join(sorted(OPTIONAL))}"
+        "what", nargs="*", metavar="WHAT",
+        help=f"any of {' '.join(BENCHES)}; default: all but "
+        f"{', '.join(sorted(OPTIONAL))}"
     )
     parser.add_argument("--ckpt_dir", help="default: the shipped omni checkpoint")
     parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
