@@ -27,7 +27,7 @@ being written, or what --say gives."""
 STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
-    *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
+    *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
     "repetition_penalty",
     *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
     *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
@@ -58,16 +58,19 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument(
-        "--num_beams", type=int, help="answers followed at once; default: 6 of a sound, 4 for notes, else 1"
+        "--num_beams", type=int, help="beam search; default: 6 for a sound, 4 to think about an image, else 1"
     )
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,
-        help="of what the ears read in transcripts; 0 = the Thinker alone; default: what is best"
+        help="of CTC and n-gram in transcripts; 0 = the Thinker alone (default 0.75)"
     )
     write.add_argument(
-        "--no_notes", dest="notes", action="store_false",
-        help="answer at once what is seen and heard, without writing it down first"
+        "--think", action="store_true", default=True,
+        help="write down first what is seen and heard, as a chain of thought (default)"
     )
+    write.add_argument("--no_think", dest="think", action="store_false", help="answer directly")
+    write.add_argument("--no_notes", dest="think", action="store_false", help=argparse.SUPPRESS)
+    write.add_argument("--show_thinking", action="store_true", help="print the thinking before the answer")
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
     write.add_argument(
@@ -185,22 +188,26 @@ def run(args: argparse.Namespace, settings: dict) -> int:
         if args.say is None and args.text is None and not any(media.values()):
             from inference.repl import Repl
 
-            Repl(omni, args.system_prompt, speech, args.quiet, sinks, **settings).run()
+            Repl(
+                omni, args.system_prompt, speech, args.quiet, sinks, args.show_thinking, **settings
+            ).run()
             return 0
         pieces: Iterable[str] = [args.say]
         session = None
         if args.say is None:
             question = args.text[0] if args.text else None
-            if args.trace:  # a session remembers what there is to look into
+            if args.trace or args.show_thinking:  # a session remembers what there is to look into
                 session = omni.session(args.system_prompt, **settings)
                 answer = session.stream(question, **media)
+                if args.show_thinking and session.thinking and text_stream(args):
+                    print(f"<think>\n{session.thinking}\n</think>", file=text_stream(args))
             else:
                 answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
             pieces = shown(answer, text_stream(args))
         seconds = speak(omni, pieces, sinks, speech)
     if args.audio_out not in (None, STDOUT) and not args.quiet:
         print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
-    if session is not None:
+    if args.trace:
         from inference.tracepage import write_page
 
         write_page(args.trace, session, speech if sinks else None)

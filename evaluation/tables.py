@@ -49,11 +49,11 @@ def summary(results: Results) -> str:
 
 def vision(results: Results) -> str:
     """Scenes by kind of question with their controls."""
-    columns = ("scene", "own_notes", "at_once", "blank", "shuffled", "majority")
+    columns = ("scene", "direct", "blank", "shuffled", "majority")
     kinds = names_under(results, "vision", "scene/") or ["all"]
     return table(
         [
-            *("question", "right", "the Thinker's own notes", "without notes", "grey picture"),
+            *("question", "right", "without thinking", "grey picture"),
             *("another picture", "most frequent answer"),
         ],
         [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
@@ -101,16 +101,16 @@ def audio(results: Results) -> str:
         ("quiet", "unseen voices, quiet"), ("noisy", "unseen voices, noise at 10 dB"),
         ("recorded", "recorded people, unseen speakers"),
     ):
-        lacking = (f"without_{part}" for part in ("lines", "words", "letters"))
+        lacking = (f"without_{part}" for part in ("ngram", "ctc"))
         keys = ("wer", "cer", "shuffled", *lacking, "pocketsphinx")
         have = names_under(results, "audio", f"{name}/")
         rows.append(
             [what, *(show(results, "audio", f"{name}/{key}") if key in have else "" for key in keys)]
         )
     words = show(results, "audio", "commands/right")
-    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 6])
+    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 5])
     head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
-    controls = ["without judging lines", "without the table of words", "by the Thinker alone"]
+    controls = ["without the n-gram model", "by the Thinker alone"]
     return table([*head, *controls, "pocketsphinx"], rows)
 
 
@@ -133,13 +133,13 @@ def joint(results: Results) -> str:
     ]
     have = {k: names_under(results, "joint", f"{k}/") for _, k, _ in rows}
     return table(
-        ["question", "spoken", "typed", "heard apart from the picture", "spoken, without notes", "control"],
+        ["question", "spoken", "typed", "heard apart from the picture", "spoken, without thinking", "control"],
         [
             [
                 what,
                 *(
                     show(results, "joint", f"{k}/{way}") if way in have[k] else ""
-                    for way in ("spoken", "typed", "apart", "at_once", control)
+                    for way in ("spoken", "typed", "apart", "direct", control)
                 ),
             ]
             for what, k, control in rows

@@ -22,14 +22,14 @@ from data.speech.asr_corpus import dequantise_mel
 from data.talk.beyond import quiz
 from data.talk.chatter import CHATTER
 from data.visits import Stretch, stretches
-from evaluation.asking import another
+from evaluation.asking import another, user_turn
 from evaluation.audio import heard
 from evaluation.photos import photo_right, photographed
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import QUESTIONS
-from inference.noting import TRANSCRIBE_QUESTION, Asked
 from inference.omni import Omni
+from models.omni import TRANSCRIBE_QUESTION
 from training.media import picture
 
 VISITS = 150
@@ -105,18 +105,18 @@ def pay(omni: Omni, asked: list[Stretch], seen: list[Stretch], known: list[str])
     place = 0
     for stretch, shown in zip(asked, seen, strict=True):
         record = shown.record
-        came = Asked("")
+        came = user_turn("")
         if stretch.kind == "heard":
-            came = Asked(TRANSCRIBE_QUESTION, mels=[dequantise_mel(record["mel"])])
+            came = user_turn(TRANSCRIBE_QUESTION, mels=[dequantise_mel(record["mel"])])
             said = "".join(session.answer(came, came.text))
             place += 1
             continue
         if stretch.record is not None:
-            came, view = Asked("", [picture(record["image"])]), stretch
+            came, view = user_turn("", [picture(record["image"])]), stretch
         for question in stretch.asked:
             place += 1
-            reply = "".join(session.answer(Asked(question["question"], came.images), question["question"]))
-            came = Asked("")
+            reply = "".join(session.answer(user_turn(question["question"], came.images), question["question"]))
+            came = user_turn("")
             group = stretch.kind
             if group == "talk":
                 group = "talk_after" if view is not None or said else "talk_before"

@@ -18,15 +18,15 @@ from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
-from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
 from inference.planning import resolve
-from inference.prompt import Prompt
+from inference.prompt import Picture, Prompt, UserTurn, Sound
 from inference.stopping import cut, until
+from inference.thinking import think
 from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.mel import log_mel
-from models.omni import OmniModel
+from models.omni import TRANSCRIBE_QUESTION, OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Message, Tokenizer
 from models.vision import image_to_tensor
@@ -264,23 +264,24 @@ class Omni:
 
     def prompt(self, text, image, audio, video, system_prompt, config: GenerateConfig) -> Prompt:
         """The prompt of a conversation's first turn."""
-        asked = self.take(text, image, audio, video)
-        return self.prompts([asked], config, system_prompt)[0]
+        question = self.take(text, image, audio, video)
+        return self.prompts([question], config, system_prompt)[0]
 
     def prompts(
-        self, turns: list[Asked], config: GenerateConfig, system_prompt: str | None = None
+        self, questions: list[UserTurn], config: GenerateConfig, system_prompt: str | None = None
     ) -> list[Prompt]:
-        """First turns of conversations, with notes of what is seen and heard in them."""
+        """First turns of conversations, with the chain of thought about their media."""
         head = self.head(system_prompt, config)
-        return [head + turn for turn in self.turns(turns, config, self.room(config) - len(head))]
+        room = self.room(config) - len(head)
+        return [head + turn for turn in self.turns(questions, config, room)]
 
-    def turns(self, turns: list[Asked], config: GenerateConfig, room: int) -> list[Prompt]:
-        """User turns, with notes where the config wants them, without bos; each in `room` tokens."""
-        if not config.notes or not isinstance(self.model, OmniModel):
-            return [self.phrase(asked, room) for asked in turns]
+    def turns(self, questions: list[UserTurn], config: GenerateConfig, room: int) -> list[Prompt]:
+        """User turns without bos, each in `room` tokens; with thinking where the config wants it."""
+        if not config.think or not isinstance(self.model, OmniModel):
+            return [self.phrase(question, room) for question in questions]
         return [
-            notes + self.phrase(asked, room - len(notes))
-            for notes, asked in take_notes(self, turns, config, room)
+            thought + self.phrase(question, room - len(thought))
+            for thought, question in think(self, questions, config, room)
         ]
 
     def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
@@ -295,31 +296,32 @@ class Omni:
         return Prompt(ids)
 
     def turn(self, text, image=None, audio=None, video=None, room: int | None = None) -> Prompt:
-        """One user turn and the opening of its answer, without notes; cut to `room` tokens."""
+        """One user turn and the opening of its answer, without thinking; cut to `room` tokens."""
         return self.phrase(self.take(text, image, audio, video), room)
 
-    def take(self, text, image=None, audio=None, video=None) -> Asked:
+    def take(self, text, image=None, audio=None, video=None) -> UserTurn:
         """What a user brings, loaded and checked."""
         if text is not None and not isinstance(text, str):
             raise UserError(f"text must be a string, not {type(text).__name__}")
-        images, mels = self.see(image, video), self.hear(audio)
+        images, sounds = self.load_images(image, video), self.load_sounds(audio)
         text = (text or "").strip()
-        if not text and not mels:
+        if not text and not sounds:
             if not images:
                 raise UserError("there is nothing to answer: give text, an image, audio or video")
             text = VIDEO_QUESTION if as_list(video) else IMAGE_QUESTION
-        return Asked(text, images, mels)
+        return UserTurn(text, images, sounds)
 
-    def phrase(self, asked: Asked, room: int | None = None) -> Prompt:
+    def phrase(self, question: UserTurn, room: int | None = None) -> Prompt:
         """A turn as the model reads it, without bos; its text is cut to `room` tokens."""
-        parts = [{"type": "image"} for _ in asked.images]
-        parts += [{"type": "audio", "tokens": audio_tokens(mel.shape[1])} for mel in asked.mels]
-        ids, text = self.encode_turn(parts, ""), asked.text
+        lengths = [audio_tokens(sound.mel.shape[1]) for sound in question.sounds]
+        parts = [{"type": "image"} for _ in question.images]
+        parts += [{"type": "audio", "tokens": length} for length in lengths]
+        ids, text = self.encode_turn(parts, ""), question.text
         if room is not None:
             text = self.shorten(text, room - len(ids))
-        transcript = len(asked.mels) == 1 and text == TRANSCRIBE_QUESTION
+        transcript = len(question.sounds) == 1 and text == TRANSCRIBE_QUESTION
         ids = self.encode_turn(parts, text)
-        return Prompt(ids, asked.images, asked.mels, transcript=transcript, seen=asked.seen)
+        return Prompt(ids, question.images, question.sounds, transcript=transcript)
 
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""
@@ -347,21 +349,21 @@ class Omni:
         )
         return kept
 
-    def see(self, image, video) -> list[torch.Tensor]:
-        """Pictures, then the frames of videos, each uint8 (3, 224, 224)."""
+    def load_images(self, image, video) -> list[Picture]:
+        """Images, then the frames of videos."""
         images, videos = as_list(image), as_list(video)
         if images or videos:
             self.need_omni("seeing")
         pictures = [load_image(source) for source in images]
         pictures += [frame for source in videos for frame in load_video(source)]
-        return [image_to_tensor(picture) for picture in pictures]
+        return [Picture(image_to_tensor(picture)) for picture in pictures]
 
-    def hear(self, audio) -> list[torch.Tensor]:
-        """Log-mels of sounds, each (128, T)."""
+    def load_sounds(self, audio) -> list[Sound]:
+        """Recordings as log-mels."""
         sounds = as_list(audio)
         if sounds:
             self.need_omni("hearing")
-        return [log_mel(torch.from_numpy(load_audio(source))) for source in sounds]
+        return [Sound(log_mel(torch.from_numpy(load_audio(source)))) for source in sounds]
 
     def need_omni(self, sense: str) -> None:
         """Refuse what a text-only checkpoint cannot do."""

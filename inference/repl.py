@@ -22,7 +22,7 @@ HELP = """\
 /stats        how full the context is                  /stats on    and the time of each answer
 /trace FILE   a page (.html) that shows the inside of the last answer
 /set temperature 0.7   or max_new_tokens, num_beams, top_k, top_p, min_p, repetition_penalty, seed
-/set notes off         answer at once, without writing down what is seen and heard (on: again)
+/think off    answer directly, without a chain of thought (on: again; show, hide: whether to print it)
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
 An empty line sends waiting pictures and recordings without words."""
@@ -33,13 +33,15 @@ class Repl:
     """One conversation at the terminal."""
 
     def __init__(
-        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, sinks, **settings
+        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, sinks,
+        show_thinking: bool = False, **settings,
     ):
         self.omni = omni
         self.session = omni.session(system_prompt, **settings)
         self.speech = speech  # voice, speed, vocoder, seed for speaking
         self.quiet = quiet
         self.sinks = list(sinks)  # where answers and /say are spoken to at once, if anywhere
+        self.show_thinking = show_thinking
         self.timed = False  # whether an answer's timing follows it
         self.images: list[str] = []
         self.sounds: list[str] = []
@@ -49,6 +51,7 @@ class Repl:
             "/reset": self.reset,
             "/stats": self.stats,
             "/set": self.set,
+            "/think": self.think,
             "/image": self.image,
             "/audio": self.audio,
             "/say": self.say,
@@ -93,6 +96,8 @@ class Repl:
         pieces = self.session.stream(line, image=images, audio=sounds)
         self.spoken = None
         try:
+            if self.show_thinking and self.session.thinking:
+                print(f"<think>\n{self.session.thinking}\n</think>")
             print("" if self.quiet else "μOmni: ", end="", flush=True)
             if self.sinks:
                 self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
@@ -118,6 +123,16 @@ class Repl:
         name, _, value = words.partition(" ")
         self.session.set(**{name: parse_setting(name, value.strip())})
         self.say_done(f"{name} is {getattr(self.session.config, name)} from now on")
+
+    def think(self, switch: str) -> None:
+        if switch in ("on", "off"):
+            self.session.set(think=switch == "on")
+        elif switch in ("show", "hide"):
+            self.show_thinking = switch == "show"
+        else:
+            raise UserError(f"/think takes on, off, show or hide, not {switch!r}")
+        self.say_done(f"thinking is {'on' if self.session.config.think else 'off'}, "
+                      f"{'shown' if self.show_thinking else 'hidden'}")
 
     def printed(self, pieces: Iterable[str]) -> Iterator[str]:
         for piece in pieces:
@@ -203,10 +218,10 @@ def line_reader() -> Callable[[str], str]:
 
 
 def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...] | None:
-    """A typed value in the type its setting has; `off` is None, of notes False."""
-    if name == "notes":
+    """A typed value in the type its setting has; `off` is None, of think False."""
+    if name == "think":
         if value not in ("on", "off"):
-            raise UserError(f"/set notes needs on or off, not {value!r}")
+            raise UserError(f"/set think needs on or off, not {value!r}")
         return value == "on"
     if name == "stop_strings":
         return () if value == "off" else (value,)

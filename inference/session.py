@@ -9,14 +9,13 @@ from dataclasses import dataclass, field, replace
 
 from inference.config import GenerateConfig
 from inference.notice import notice
-from inference.noting import Asked
-from inference.omni import Omni
-from inference.prompt import Prompt
+from inference.prompt import Prompt, UserTurn
+from inference.thinking import thoughts_of
 from models.errors import UserError
 
 WARNING, CRITICAL = 0.75, 0.90  # of the context in use
 CHANGEABLE = {  # between turns; the others shape the cache
-    *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
+    *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
     *("repetition_penalty", "seed", "stop_strings"),
 }
 
@@ -30,9 +29,9 @@ class Turn:
 
 
 class ChatSession:
-    """A conversation with one Omni; `messages` is what was said, for display."""
+    """A conversation with one `Omni`; `messages` is what was said, for display."""
 
-    def __init__(self, omni: Omni, system_prompt: str | None = None, **settings) -> None:
+    def __init__(self, omni, system_prompt: str | None = None, **settings) -> None:
         self.omni = omni
         self.system_prompt = system_prompt
         self.config: GenerateConfig = omni.config(**settings)
@@ -46,6 +45,13 @@ class ChatSession:
         """Tokens the latest turn had to read before its first new one."""
         return self.generator.last_prefill
 
+    @property
+    def thinking(self) -> str:
+        """The chain of thought before the latest answer; empty where there was none."""
+        if not self.turns:
+            return ""
+        return "\n".join(thoughts_of(self.omni.tokenizer, self.turns[-1].prompt.ids)[0])
+
     def ask(self, text: str | None = None, **media) -> str:
         """The whole answer; arguments as for `stream`."""
         return "".join(self.stream(text, **media))
@@ -57,12 +63,10 @@ class ChatSession:
         """
         return self.answer(self.omni.take(text, image, audio, video), text or "")
 
-    def answer(self, asked: Asked, text: str) -> Iterator[str]:
+    def answer(self, question: UserTurn, text: str) -> Iterator[str]:
         """The same for what is loaded already; `text` is what `messages` shows as the user's."""
         room = self.omni.room(self.config) - len(self.head)
-        if self.turns and not asked.images:
-            asked.seen = self.turns[-1].prompt.seen  # a picture may be asked about more than once
-        turn = Turn(self.omni.turns([asked], self.config, room)[0])
+        turn = Turn(self.omni.turns([question], self.config, room)[0])
         return self._stream(turn, text)
 
     def _stream(self, turn: Turn, text: str) -> Iterator[str]:

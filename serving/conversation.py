@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from inference.config import GenerateConfig
 from inference.omni import Omni
 from inference.prompt import Prompt
-from inference.tracepage import noted
+from inference.thinking import thoughts_of
 from serving.errors import ApiError
 from serving.media import Media, files_of, from_base64, from_data_uri
 from serving.schema import Message, Part
@@ -171,8 +171,8 @@ class Conversations:
         prompt = head
         for part in reversed(kept):
             prompt = prompt + part
-        notes, _ = noted(self.omni.tokenizer, last.ids)
-        return Prepared(prompt, "\n".join(notes), len(turns) - len(kept))
+        thoughts, _ = thoughts_of(self.omni.tokenizer, last.ids)
+        return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept))
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:
         """Each turn as the model reads it."""
@@ -187,7 +187,7 @@ class Conversations:
         key = hashlib.sha256(turn.text.encode("utf-8", "surrogatepass"))
         for media in turn.media:
             key.update(media.digest)
-        name = key.digest(), config.notes, room
+        name = key.digest(), config.think, room
         found = self.turns.look(name)
         if found is None:
             found = self._read(turn, config, room)

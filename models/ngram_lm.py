@@ -1,40 +1,35 @@
-"""WordLM: how likely a word is after the two before it.
+"""N-gram language model: how likely a word is after the two before it.
 
-Counted, not trained by gradient (training/objectives/words.py). It hears nothing: beside the ears'
-letters and the Thinker it is the judge of a transcript that knows which words there are and which
-follow each other (models/readings.py).
+Counted by stage `audio` (training/ngram_lm.py), not trained by gradient. It scores words in the CTC beam
+search (models/ctc.py), as shallow fusion does.
 
 The n-grams stand in a trie of arrays: those of one context lie together, sorted by word, and each
 level says where the next one's begin. Logarithms take a byte each, in steps of a quarter of a nat.
-What is not in the table is backed off from: the context's penalty, then the same question with a word
-less of it.
+What is not listed is backed off from: the context's penalty, then the same question with a word less
+of context.
 
-Sources: Katz back-off over interpolated Kneser-Ney estimates, Chen and Goodman 1999; words that the
-context makes likelier (contextual biasing), Zhao et al., Interspeech 2019.
+Source: Katz back-off over interpolated Kneser-Ney estimates, Chen and Goodman 1999.
 """
 
 from __future__ import annotations
 
 import lzma
 from bisect import bisect_left
-from collections.abc import Iterable
-from copy import copy
 from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 from safetensors.numpy import load_file, save_file
 
 from models.files import reading, replacing
-from models.lexicon import Lexicon
 
-ORDER = 3  # words, the one that is judged among them
+ORDER = 3  # words, the one that is scored among them
 STEPS = 4.0  # a nat
-EDGE = 0  # the word that stands for a sentence's beginning, and for its end
-UNKNOWN = -1  # a word that is not in the table
-FILE = "words.safetensors"  # in a checkpoint
-UNKNOWN_WORD, UNKNOWN_LETTER = -16.0, -2.0
+EDGE = 0  # the id that stands for a sentence's beginning, and for its end
+UNKNOWN = -1  # the id of an out-of-vocabulary word
+FILE = "ngram.safetensors"  # in a checkpoint
+UNKNOWN_WORD, UNKNOWN_LETTER = -16.0, -2.0  # nats of such a word, and of each of its letters
 Context = tuple[int, ...]
 
 
@@ -53,7 +48,7 @@ class Level:
     starts: np.ndarray  # (N of the level before + 1,) int64
 
 
-class WordLM:
+class NgramLM:
     """A trigram model over whole words, in lower case.
 
     Args:
@@ -68,9 +63,8 @@ class WordLM:
         self.sorted = [words[index] for index in order]
         shares = np.exp(levels[0].logs[order] / -STEPS)
         self.shares = np.concatenate([[0.0], shares.cumsum()])  # (V,) of the words before each place
-        self.bonus: dict[str, float] = {}  # nats by which words are likelier
         self.log_prob = lru_cache(maxsize=1 << 16)(self._log_prob)  # (context, word) -> nats
-        self.beginning = lru_cache(maxsize=1 << 16)(self._beginning)  # letters -> nats
+        self.begins = lru_cache(maxsize=1 << 16)(self._begins)  # letters -> nats
 
     def id(self, word: str) -> int:
         """A word's id, or UNKNOWN."""
@@ -81,33 +75,15 @@ class WordLM:
         index = self.id(word)
         if index == UNKNOWN:
             return UNKNOWN_WORD + UNKNOWN_LETTER * len(word), ()
-        nats = self.log_prob(context, index) + self.bonus.get(word, 0.0)
-        return nats, (*context, index)[1 - ORDER :]
+        return self.log_prob(context, index), (*context, index)[1 - ORDER :]
 
-    def biased(self, words: Iterable[str], nats: float) -> WordLM:
-        """This table with some words likelier, whatever comes before them; those not listed stay unlisted.
-
-        What it then says of a line is a score, no longer a probability.
-        """
-        other = copy(self)
-        other.bonus = {word: nats for word in words if word in self.ids}
-        other.beginning = lru_cache(maxsize=1 << 16)(other._beginning)
-        other.lexicon = self.lexicon.biased(other.bonus)
-        return other
-
-    def line(self, letters: str) -> float:
-        """Log-probability of all words of a line, and of its end."""
+    def line(self, text: str) -> float:
+        """Log-probability of all words of a sentence, and of its end."""
         total, context = 0.0, (EDGE,)
-        for word in letters.split():
+        for word in text.split():
             log_prob, context = self.step(context, word)
             total += log_prob
         return total + self.log_prob(context, EDGE)
-
-    @cached_property
-    def lexicon(self) -> Lexicon:
-        """Its words by what they sound like, made when it is first asked (0.3 s)."""
-        logs = self.levels[0].logs / -STEPS
-        return Lexicon(dict(zip(self.words[1:], logs[1:].tolist(), strict=True)))
 
     def _log_prob(self, context: Context, word: int) -> float:
         penalty = 0
@@ -133,15 +109,13 @@ class WordLM:
                 return None
         return place
 
-    def _beginning(self, letters: str) -> float:
-        """Log-probability that some word begins with these letters, whatever came before it."""
+    def _begins(self, letters: str) -> float:
+        """Log-probability that a word begins with these letters, whatever came before it."""
         low = bisect_left(self.sorted, letters)
         high = bisect_left(self.sorted, letters + "~")
-        share = self.shares[high] - self.shares[low]
-        for word, nats in self.bonus.items():
-            if word.startswith(letters):
-                share += np.expm1(nats) * np.exp(self.levels[0].logs[self.ids[word]] / -STEPS)
-        return float(np.log(share)) if high > low else UNKNOWN_WORD + UNKNOWN_LETTER * len(letters)
+        if low == high:
+            return UNKNOWN_WORD + UNKNOWN_LETTER * len(letters)
+        return float(np.log(self.shares[high] - self.shares[low]))
 
     def save(self, path: str | Path) -> None:
         """Write a safetensors file: each array as compressed bytes, the low ones of all numbers first."""
@@ -155,13 +129,13 @@ class WordLM:
             save_file({name: _compressed(array) for name, array in arrays.items()}, temporary)
 
     @classmethod
-    def load(cls, path: str | Path) -> WordLM:
+    def load(cls, path: str | Path) -> NgramLM:
         """Read what `save` wrote.
 
         Raises:
             UserError: no such file, or another one.
         """
-        with reading(path, "a table of words", "python train.py words"):
+        with reading(path, "an n-gram table", "python train.py audio"):
             tensors = load_file(path)
             words = _restored(tensors["words"], np.uint8).tobytes().decode().split("\n")
             levels = []

@@ -1,13 +1,12 @@
-"""Counts the table of words that judges transcripts (models/wordlm.py).
+"""Counting the n-gram language model of transcripts (models/ngram_lm.py), within stage `audio`.
 
-Writes `<runs>/words/final/words.safetensors`. Not a gradient stage: it runs once, in three minutes. It
-reads what ears are trained to hear: ordinary sentences of the training split (all turns of the dialogues,
-of which the Thinker's transcripts are a seventh), questions about the world, digits, single words, and
-what the speakers of the recorded sets were given to read, where they are speakers to train on.
+It takes three minutes and no gradient. Counted is text of the training split: ordinary sentences of
+dialogues and books, questions about the world, digits, single words, and what the speakers of the
+recorded sets read, where they are speakers to train on.
 
-A second table, `unheard.safetensors`, is the same but for the sentences that clips to train on say. It
-stands where a Thinker learns to choose among readings (training/rivals.py): of a sentence that was
-counted, the right reading mostly leads, which is not how it is with what a user says.
+A second table, `ngram_unseen.safetensors`, leaves out the sentences of the training clips. ASR-error
+augmentation decodes with it (training/asr_errors.py): of a sentence that was counted, the right
+hypothesis mostly leads, which is not so of what a user says.
 
 Source: modified Kneser-Ney estimates, Chen and Goodman 1999; n-grams are kept by how much their count
 times the logarithm gains over backing off (weighted difference, Seymore and Rosenfeld 1996).
@@ -16,6 +15,7 @@ times the logarithm gains over backing off (weighted difference, Seymore and Ros
 from __future__ import annotations
 
 import random
+import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -27,48 +27,40 @@ from data.conversation import user_sentences
 from data.scenes.build import SEEDS, MakeScene
 from data.shards import ShardReader
 from data.speech import sentences
-from models.letters import spoken_letters
-from models.wordlm import EDGE, FILE, ORDER, Level, WordLM, quantised
-from training.rivals import UNHEARD
-from training.spoken import save_lines
+from models.ctc import to_alphabet
+from models.ngram_lm import EDGE, FILE, ORDER, Level, NgramLM, quantised
 
 BITS = np.uint64(16)  # of a word in the number that stands for an n-gram, the first word highest
 WORD = np.uint64(0xFFFF)
 RECORDED = "hearing_real_train"
-BOOKS = 4  # times that lines of books are left to be learnt: all turns of dialogues are, not a seventh
+UNSEEN = "ngram_unseen.safetensors"
 LEAST = 2  # times that a word must occur to be listed
 NEVER = 1e-7  # probability of a listed word that nothing was counted for
 
 
 def lines(real: Path | None, data: dict, recorded: Path) -> Iterator[str]:
-    """All that is counted, in letters as the ears spell, each ordinary sentence once."""
+    """All that is counted, in the CTC alphabet, each ordinary sentence once."""
     folder = str(real) if real else None
     rng = random.Random("words")
     met: set[str] = set()
     for sentence in sentences.corpus(real, every=1) if real else sentences.ordinary("train"):
-        spelt = spoken_letters(sentence)
+        spelt = to_alphabet(sentence)
         if spelt not in met and sentences.split_of(sentence) == "train":
             met.add(spelt)
             yield spelt
     for asked, _ in zip(user_sentences(rng, "train"), range(data["questions"]), strict=False):
-        yield spoken_letters(asked["question"])
+        yield to_alphabet(asked["question"])
     world = MakeScene(SEEDS["train"], "train")
     for index in range(data["scenes"]):
         for question in world.describe(index)[1]["questions"]:
-            yield spoken_letters(question["question"])
+            yield to_alphabet(question["question"])
     for _ in range(data["short"]):
-        yield spoken_letters(sentences.digits(rng))
-        yield spoken_letters(sentences.single_word(rng, "train", folder))
-        yield spoken_letters(sentences.answer(rng, "train"))
+        yield to_alphabet(sentences.digits(rng))
+        yield to_alphabet(sentences.single_word(rng, "train", folder))
+        yield to_alphabet(sentences.answer(rng, "train"))
     if recorded.is_dir():
         reader = ShardReader(recorded)
-        yield from (spoken_letters(reader[index]["text"]) for index in range(len(reader)))
-
-
-def from_books(real: Path | None) -> list[str]:
-    """Sentences of books and prompts among them, each once."""
-    found = sentences.books(real) if real else ()
-    return list(dict.fromkeys(spoken_letters(one) for one in found if sentences.split_of(one) == "train"))
+        yield from (to_alphabet(reader[index]["text"]) for index in range(len(reader)))
 
 
 def numbered(spoken: Iterable[str], vocabulary: int) -> tuple[list[str], np.ndarray]:
@@ -188,8 +180,8 @@ def levels(keys: list[np.ndarray], rows: list[np.ndarray]) -> list[Level]:
     return out
 
 
-def count_words(spoken: Iterable[str], vocabulary: int, bigrams: int, trigrams: int) -> WordLM:
-    """The table of what these sentences say; at least as many n-grams are kept as asked, if there are."""
+def count_ngrams(spoken: Iterable[str], vocabulary: int, bigrams: int, trigrams: int) -> NgramLM:
+    """The model of these sentences; at least as many n-grams are kept as asked, if there are."""
     words, stream = numbered(spoken, vocabulary)
     grams = counted(stream)
     rows = estimated(grams)
@@ -199,28 +191,31 @@ def count_words(spoken: Iterable[str], vocabulary: int, bigrams: int, trigrams: 
     listed = np.full(len(words), NEVER)
     listed[keys[0].astype(int)] = rows[0]
     keys[0], rows[0] = np.arange(len(words), dtype=np.uint64), listed
-    return WordLM(words, levels(keys, rows))
+    return NgramLM(words, levels(keys, rows))
 
 
 def said_in_clips(folder: Path) -> set[str]:
-    """What engines say in the clips to train on, in letters; people's readings are not among it."""
-    shards = [path for path in folder.glob("hearing_*train") if path.name != RECORDED]
+    """What synthetic training clips say, in the CTC alphabet; recorded people are not among them."""
+    shards = sorted(folder.glob("speech_*_train"))
     readers = [ShardReader(path) for path in shards]
     return {
-        spoken_letters(reader.record(place)["text"]) for reader in readers for place in range(len(reader))
+        to_alphabet(reader.record(place)["text"]) for reader in readers for place in range(len(reader))
     }
 
 
-def run(config: dict, paths) -> None:
-    """Entry point of `train.py words`; `paths` has .real (or None), .data and .final(stage)."""
-    target = Path(paths.final("words"))
-    target.mkdir(parents=True, exist_ok=True)
-    spoken = lines(paths.real, config["data"], Path(paths.data) / RECORDED)
-    spoken = list(tqdm(spoken, desc="words", unit=" sentences"))
-    save_lines(target, [*dict.fromkeys(spoken), *(BOOKS - 1) * from_books(paths.real)])
-    heard = said_in_clips(Path(paths.data))
-    unheard = [line for line in spoken if line not in heard]
-    for name, counts in ((FILE, spoken), (UNHEARD, unheard)):
-        table = count_words(counts, **config["model"])
-        table.save(target / name)
-        print(f"words: {target / name}, {sum(len(level.logs) for level in table.levels):,} n-grams")
+def build_ngrams(config: dict, data: Path, real: Path | None) -> None:
+    """Count both models into the folder of generated data; `config` is the section `data.ngram`."""
+    spoken = list(tqdm(lines(real, config, data / RECORDED), desc="n-grams", unit=" sentences"))
+    clips = said_in_clips(data)
+    unseen = [line for line in spoken if line not in clips]
+    sizes = {name: config[name] for name in ("vocabulary", "bigrams", "trigrams")}
+    for name, counted_lines in ((UNSEEN, unseen), (FILE, spoken)):
+        model = count_ngrams(counted_lines, **sizes)
+        model.save(data / name)
+        print(f"n-grams: {data / name}, {sum(len(level.logs) for level in model.levels):,}")
+
+
+def copy_ngrams(data: Path, folder: Path) -> None:
+    """Put both models beside the audio encoder that they belong to."""
+    for name in (FILE, UNSEEN):
+        shutil.copy(data / name, folder / name)
