@@ -58,7 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument(
-        "--num_beams", type=int, help="beam search; default: 6 for a sound, 4 to think about an image, else 1"
+        "--num_beams", type=int, help="default: 6 for a sound, 4 to think about an image, else 1"
     )
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,

@@ -42,7 +42,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--threads", type=int, default=os.cpu_count(), help="CPU threads (all)")
     add("--device", help="cpu or cuda (cuda when there is one)")
     add("--restart", action="store_true", help="forget an earlier run of the stage")
-    add("--init_from", type=Path, help="an omni checkpoint to begin with (glance, audio, omni, expectation)")
+    add("--init_from", type=Path, help="an omni checkpoint to begin with (glance, audio, omni)")
     add(
         "--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides",
         help="a setting of the preset, for this run; repeatable",

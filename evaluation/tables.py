@@ -133,7 +133,10 @@ def joint(results: Results) -> str:
     ]
     have = {k: names_under(results, "joint", f"{k}/") for _, k, _ in rows}
     return table(
-        ["question", "spoken", "typed", "heard apart from the picture", "spoken, without thinking", "control"],
+        [
+            *("question", "spoken", "typed", "heard apart from the picture"),
+            *("spoken, without thinking", "control"),
+        ],
         [
             [
                 what,

@@ -21,8 +21,8 @@ from evaluation.photos import ask_photos
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from inference.omni import Omni
-from training.lessons import FRAMES
 from training.media import picture
+from training.samples import FRAMES
 
 QUESTIONS, CONTROLS = 2000, 500  # scenes asked about, one question each; of them in each control
 FOLLOW_UPS, CLIPS = 500, 300

@@ -29,6 +29,7 @@ from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import QUESTIONS
 from inference.omni import Omni
+from inference.prompt import UserTurn
 from models.omni import TRANSCRIBE_QUESTION
 from training.media import picture
 
@@ -115,7 +116,8 @@ def pay(omni: Omni, asked: list[Stretch], seen: list[Stretch], known: list[str])
             came, view = user_turn("", [picture(record["image"])]), stretch
         for question in stretch.asked:
             place += 1
-            reply = "".join(session.answer(user_turn(question["question"], came.images), question["question"]))
+            asks = UserTurn(question["question"], came.images)
+            reply = "".join(session.answer(asks, asks.text))
             came = user_turn("")
             group = stretch.kind
             if group == "talk":

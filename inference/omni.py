@@ -19,7 +19,7 @@ from inference.generation import Generator, context_length, generate_batch, thin
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
 from inference.planning import resolve
-from inference.prompt import Picture, Prompt, UserTurn, Sound
+from inference.prompt import Picture, Prompt, Sound, UserTurn
 from inference.stopping import cut, until
 from inference.thinking import think
 from models.audio import audio_tokens

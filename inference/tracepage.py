@@ -22,6 +22,7 @@ from inference.generation import thinker_of
 from inference.omni import given
 from inference.output import check_page_path, write_text
 from inference.session import ChatSession
+from inference.thinking import thoughts_of
 from inference.trace import Spoken, Trace, trace, trace_speech
 from models.glance import Glance
 from models.mel import FRAME_RATE, HOP, SAMPLE_RATE

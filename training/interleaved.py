@@ -5,18 +5,18 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 
-from data.scenes.notes import clip_notes, scene_notes
-from data.scenes.photos import photo_notes
+from data.scenes.photos import photo_thinking
 from data.scenes.scene import Scene
+from data.scenes.thinking import clip_thinking, scene_thinking
 from data.visits import Stretch
 from models.omni import TRANSCRIBE_QUESTION
-from training.lessons import FRAMES, asked_about, shown, sound_part, text_part, turn
+from training.samples import FRAMES, asked_about, shown, sound_part, text_part, turn
 
 # Tokens of a visit; the rows of a batch are as long as its longest lesson, and the long ones cost most.
 BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)
 
 
-def visit_lesson(
+def dialogue_sample(
     visit: Iterable[Stretch], rng: random.Random, tokens: Callable[[list[dict]], int], most: int
 ) -> dict:
     """A visit as a lesson of at most so many tokens; its first stretch is always in it.
@@ -58,10 +58,10 @@ def noted(stretch: Stretch) -> str:
     record = stretch.record
     assert record is not None
     if stretch.kind == "photo":
-        return photo_notes(record)
+        return photo_thinking(record)
     if stretch.kind == "clip":
-        return clip_notes([Scene.from_dict(frame) for frame in record["clip"]["frames"]])
-    return scene_notes(Scene.from_dict(record["scene"]))
+        return clip_thinking([Scene.from_dict(frame) for frame in record["clip"]["frames"]])
+    return scene_thinking(Scene.from_dict(record["scene"]))
 
 
 def pictures(stretch: Stretch) -> list[bytes]:

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from models.errors import UserError
-from models.wordlm import EDGE, STEPS, WordLM
-from training.objectives.words import count_words, lines
+from models.ngram_lm import EDGE, STEPS, NgramLM
+from training.ngram_lm import count_ngrams, lines
 
 NOUNS, VERBS = "dog cat fox hen cow".split(), "sees eats likes hears".split()
 
@@ -19,8 +19,8 @@ def sentences(count: int) -> list[str]:
 
 
 @pytest.fixture(scope="module", params=[(1000, 1000), (12, 4)], ids=["whole", "pruned"])
-def table(request) -> WordLM:
-    return count_words(sentences(400), 100, *request.param)
+def table(request) -> NgramLM:
+    return count_ngrams(sentences(400), 100, *request.param)
 
 
 @pytest.mark.parametrize("said", ["", "the", "the dog", "dog sees", "sees the", "sees sees"])
@@ -37,7 +37,7 @@ def test_what_was_said_is_likelier_than_what_was_not(table):
 
 
 def test_shares_of_words_are_those_that_were_counted():
-    table = count_words(["yes"] * 30 + ["no"] * 10, 10, 100, 100)
+    table = count_ngrams(["yes"] * 30 + ["no"] * 10, 10, 100, 100)
     context = (EDGE,)
     ratio = table.log_prob(context, table.ids["yes"]) - table.log_prob(context, table.ids["no"])
     assert ratio == pytest.approx(math.log(3), abs=0.3)
@@ -47,27 +47,13 @@ def test_a_beginning_is_as_likely_as_all_words_that_begin_so(table):
     words = [word for word in table.words[1:] if word.startswith("h")]
     assert words == ["hears", "hen"] or sorted(words) == ["hears", "hen"]
     total = sum(math.exp(-float(table.levels[0].logs[table.ids[word]]) / STEPS) for word in words)
-    assert table.beginning("h") == pytest.approx(math.log(total), abs=1e-6)
-    assert table.beginning("h") < 0 and table.beginning("hq") < table.beginning("hears")
-
-
-def test_words_that_are_made_likelier_are_so_wherever_they_stand(table):
-    line, other = "the hen sees the hen", "the dog sees the cat"
-    biased = table.biased(["hen", "xyzzy"], 3.0)
-    assert biased.line(line) == pytest.approx(table.line(line) + 6.0)
-    assert biased.line(other) == table.line(other)
-    assert biased.step((EDGE,), "xyzzy") == table.step((EDGE,), "xyzzy")
-    share = math.exp(table.beginning("hen"))
-    for letters in ("h", "hen"):  # what begins so is as likely as its words
-        total = math.exp(table.beginning(letters)) + (math.exp(3.0) - 1) * share
-        assert biased.beginning(letters) == pytest.approx(math.log(total), abs=1e-6)
-    assert biased.beginning("c") == table.beginning("c")
-    assert table.bonus == {} and table.biased([], 3.0).line(line) == table.line(line)
+    assert table.begins("h") == pytest.approx(math.log(total), abs=1e-6)
+    assert table.begins("h") < 0 and table.begins("hq") < table.begins("hears")
 
 
 def test_is_read_as_it_was_written(table, tmp_path):
     table.save(tmp_path / "words.safetensors")
-    again = WordLM.load(tmp_path / "words.safetensors")
+    again = NgramLM.load(tmp_path / "words.safetensors")
     assert again.words == table.words
     for old, new in zip(table.levels[1:], again.levels[1:], strict=True):
         assert np.array_equal(old.words, new.words) and np.array_equal(old.starts, new.starts)
@@ -79,17 +65,17 @@ def test_another_file_is_refused_in_a_line(content, tmp_path):
     path = tmp_path / "words.safetensors"
     if content is not None:
         path.write_bytes(content)
-    with pytest.raises(UserError, match="train.py words"):
-        WordLM.load(path)
+    with pytest.raises(UserError, match="train.py audio"):
+        NgramLM.load(path)
 
 
 def test_counts_no_sentence_that_is_kept_for_tests():
     from data.speech.sentences import ordinary
 
     counted = set(lines(None, {"questions": 5, "scenes": 1, "short": 1}, recorded=_nowhere()))
-    from models.letters import spoken_letters
+    from models.ctc import to_alphabet
 
-    held = {spoken_letters(text) for split in ("dev", "test") for text in ordinary(split)}
+    held = {to_alphabet(text) for split in ("dev", "test") for text in ordinary(split)}
     assert len(held) > 10 and not any(text in counted for text in held if " " in text)
 
 

@@ -55,7 +55,7 @@ VIEWS = 2  # augmentations of a clip in one batch
 TEMPO = 0.75, 1.4  # range of the tempo augmentation, in shares of a clip's own speed
 CONSISTENCY_WEIGHT = 0.2  # of the divergence between two views, beside 1 of CTC's loss
 DEV_CLIPS = 96
-# Seeds of the clips by list of voices (data/speech/voices.py): other sentences than dev's (2), the tests' (3).
+# Seeds of the clips by list of voices (data/speech/voices.py): not dev's (2) or the tests' (3).
 SEEDS = {"engines": 1, "kokoro": 6, "variants": 7, "hibari": 9, "accents": 11}
 DEV_SEED = 2
 

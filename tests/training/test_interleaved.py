@@ -7,7 +7,7 @@ import random
 import numpy as np
 
 from data.visits import Stretch
-from training.visits import visit_lesson
+from training.interleaved import dialogue_sample
 
 
 def question(text: str) -> dict:
@@ -31,7 +31,7 @@ HEARD = Stretch("heard", {"text": "Good day.", "mel": np.zeros((128, 80), np.uin
 
 def test_pictures_and_sounds_come_in_the_order_of_the_messages() -> None:
     visit = [photo("fox"), TALK, HEARD, photo("owl")]
-    lesson = visit_lesson(visit, random.Random(0), words, 10_000)
+    lesson = dialogue_sample(visit, random.Random(0), words, 10_000)
     assert lesson["images"] == [b"fox", b"owl"] and len(lesson["sounds"]) == 1
     parts = [p["type"] for m in lesson["messages"] if isinstance(m["content"], list) for p in m["content"]]
     assert [p for p in parts if p != "text"] == ["image", "audio", "image"]
@@ -40,8 +40,8 @@ def test_pictures_and_sounds_come_in_the_order_of_the_messages() -> None:
 
 def test_a_lesson_ends_before_it_is_too_long_but_never_without_its_first_stretch() -> None:
     visit = [TALK] * 50
-    lesson = visit_lesson(visit, random.Random(0), words, 100)
+    lesson = dialogue_sample(visit, random.Random(0), words, 100)
     assert 80 < words(lesson["messages"]) <= 100
-    assert len(visit_lesson(visit, random.Random(0), words, 1)["messages"]) == 2
-    cut = visit_lesson([TALK, photo("fox")], random.Random(0), words, 12)
+    assert len(dialogue_sample(visit, random.Random(0), words, 1)["messages"]) == 2
+    cut = dialogue_sample([TALK, photo("fox")], random.Random(0), words, 12)
     assert cut["images"] == [] and len(cut["messages"]) == 2

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 
 from data.scenes.captions import score_caption, sights
-from data.scenes.notes import clip_notes, scene_notes
 from data.scenes.questions import scene_groups
 from data.scenes.scene import Background, Scene, Thing, sample_scene
-from models.notes import reading_order
+from data.scenes.sights import reading_order
+from data.scenes.thinking import clip_thinking, scene_thinking
 from models.omni import NOTE_QUESTION
 from models.tokenizer import Tokenizer
-from training import lessons
+from training import samples
 
 
 def circle(color: str, x: float, y: float, side: float = 44.0) -> Thing:
@@ -31,7 +31,7 @@ SCENE = Scene(
 
 
 def test_everything_is_noted_in_reading_order_with_its_number_and_place():
-    assert scene_notes(SCENE) == (
+    assert scene_thinking(SCENE) == (
         "On a striped blue background: large green circle one top left, small red circle one top, "
         "sign that says stop one middle, small red circle two bottom right. "
         "So: a green circle, a sign that says stop and two red circles."
@@ -41,7 +41,7 @@ def test_everything_is_noted_in_reading_order_with_its_number_and_place():
 def test_the_sum_of_the_notes_is_a_right_list():
     for seed in range(200):
         scene = sample_scene(random.Random(seed), "dev")
-        total = scene_notes(scene).split("So: ")[1]
+        total = scene_thinking(scene).split("So: ")[1]
         assert score_caption(total, scene_groups(scene))
 
 
@@ -57,7 +57,7 @@ def test_what_moves_in_a_clip_differs_from_frame_to_frame():
         Scene("several", SCENE.background, [circle("red", x, 40), circle("blue", 112, 200)][:n])
         for x, n in ((40, 2), (112, 2), (190, 1))
     ]
-    assert clip_notes(frames) == (
+    assert clip_thinking(frames) == (
         "Frames: small red circle two two, small blue circle seven four; "
         "small red circle two four, small blue circle seven four; small red circle two six."
     )
@@ -70,9 +70,9 @@ def record() -> dict:
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_lessons_begin_with_notes_or_with_the_picture(record, monkeypatch, share):
-    monkeypatch.setattr(lessons, "NOTED", share)
-    lesson = lessons.picture_lesson(record, random.Random(0))
+def test_samples_begin_with_thinking_or_with_the_picture(record, monkeypatch, share):
+    monkeypatch.setattr(samples, "THINKING", share)
+    lesson = samples.picture_sample(record, random.Random(0))
     first, *_ = lesson["messages"]
     assert first["content"][0] == {"type": "image"}
     assert (first["content"][1]["text"] == NOTE_QUESTION) == bool(share)
@@ -83,10 +83,10 @@ def test_lessons_begin_with_notes_or_with_the_picture(record, monkeypatch, share
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, share):
-    monkeypatch.setattr(lessons, "NOTED", share)
+    monkeypatch.setattr(samples, "THINKING", share)
     mel = np.zeros((128, 80), np.uint8)
     record = {"mel": mel, "text": "Who are you?", "question": {"answer": "I am μOmni."}}
-    lesson = lessons.spoken_lesson(record, random.Random(0))
+    lesson = samples.spoken_sample(record, random.Random(0))
     said = [m["content"] for m in lesson["messages"]]
     assert said[-1] == "I am μOmni." and said[0][0]["type"] == "audio"
     assert len(said) == 2 + 2 * bool(share)
@@ -96,10 +96,10 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
 
 @pytest.mark.parametrize("reading", ["Who are you?", "Who are ewe?"])
 def test_what_was_misheard_is_asked_and_not_learnt(monkeypatch, nano_omni_dir, reading):
-    monkeypatch.setattr(lessons, "NOTED", 1.0)
+    monkeypatch.setattr(samples, "THINKING", 1.0)
     record = {"mel": np.zeros((128, 80), np.uint8), "text": "Who are you?"}
-    record |= {"question": {"answer": "I am μOmni."}, "rivals": [[reading, 0.0, 1]]}
-    messages = lessons.spoken_lesson(record, random.Random(0))["messages"]
+    record |= {"question": {"answer": "I am μOmni."}, "transcript": reading}
+    messages = samples.spoken_sample(record, random.Random(0))["messages"]
     assert messages[1]["content"] == messages[2]["content"][0]["text"] == reading
     tokenizer = Tokenizer(nano_omni_dir / "tokenizer.model")
     ids, mask = tokenizer.encode_chat_targets(messages)

@@ -1,4 +1,4 @@
-"""The audio stage: CTC labels, and the pieces that a batch is scored against."""
+"""The audio stage: augmentation, CTC, and the text tokens that a batch is scored against."""
 
 from dataclasses import replace
 from types import SimpleNamespace
@@ -9,36 +9,34 @@ import torch
 
 from data.speech.asr_corpus import MEL_OFFSET, MEL_STEPS, mel_of
 from data.speech.augment import coloured_noise
-from models.audio import AudioConfig, AudioEncoder
+from models.audio import AudioConfig
 from models.errors import UserError
 from models.mel import log_mel
 from models.omni import OmniModel
 from tests.training.records import Records
-from training.media import (
+from training.augmentation import (
     BEND,
     COLOUR,
     MASK_EVERY,
     SWAY,
     WARP,
-    colour_mel,
-    hurry_mel,
+    add_noise,
+    change_microphone,
+    change_tempo,
     mask_mel,
     noises,
-    noisy_mel,
+    perturb_vocal_tract,
     powers,
-    warp_mel,
 )
 from training.objective import epoch_order
 from training.objectives.audio import (
-    KEEP_WEIGHT,
     TEMPO,
     AudioObjective,
     AudioTask,
+    ctc_frames_needed,
     ctc_labels,
-    ctc_slots_needed,
     disagreement,
-    piece_places,
-    spoken_letters,
+    token_places,
 )
 
 SIZES = {"hidden_size": 32, "num_layers": 1, "num_heads": 2, "num_kv_heads": 1, "head_dim": 16}
@@ -56,7 +54,7 @@ def test_a_warp_moves_formants_and_keeps_time():
     levels[60, 2] = 200
     peaks = set()
     for seed in range(60):
-        warped = warp_mel(levels, np.random.default_rng(seed))
+        warped = perturb_vocal_tract(levels, np.random.default_rng(seed))
         assert warped.shape == levels.shape and warped.dtype == levels.dtype
         assert not warped[:, [0, 1, 3, 4]].any()
         peaks.add(int(warped[:, 2].argmax()))
@@ -70,7 +68,7 @@ def test_a_warp_bends_the_mel_axis_as_well():
     levels[[30, 90]] = 200
     apart = set()
     for seed in range(60):
-        warped = warp_mel(levels, np.random.default_rng(seed))[:, 0].astype(int)
+        warped = perturb_vocal_tract(levels, np.random.default_rng(seed))[:, 0].astype(int)
         low, high = warped[:60].argmax(), 60 + warped[60:].argmax()
         apart.add(round(high / low, 1))
     assert min(apart) < 2.9 and max(apart) > 3.1  # formants do not all move by one factor
@@ -81,7 +79,7 @@ def test_a_warp_is_another_one_for_the_next_sound_but_not_for_the_next_frame():
     levels[80] = 200
     moved = []
     for seed in range(40):
-        places = warp_mel(levels, np.random.default_rng(seed)).argmax(0).astype(int)  # (T,)
+        places = perturb_vocal_tract(levels, np.random.default_rng(seed)).argmax(0).astype(int)  # (T,)
         assert np.abs(np.diff(places)).max() <= 2
         moved.append(np.ptp(places))
     assert max(moved) > 4 and min(moved) == 0  # one in four is left as it was
@@ -117,10 +115,9 @@ def test_a_batch_holds_each_clip_in_two_views():
     mels = [np.full((128, 160), level, np.uint8) for level in (60, 120, 90, 150)]
     reader = [{"mel": mel, "text": "Hello."} for mel in mels]
     objective.size, objective.seed, objective.noisy, objective.masked = 2, 3, 0.0, 1.0
-    objective.groups, objective.unheld = [[(reader, 0), (reader, 1)], [(reader, 2), (reader, 3)]], []
+    objective.groups = [[(reader, 0), (reader, 1)], [(reader, 2), (reader, 3)]]
     objective.tempo = 0.0
     objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: "hello")
-    objective.model = SimpleNamespace(before=(), said={})
     batch = objective.batch(0, 0, 1)
     assert batch["mel"].shape == (4, 128, 160) and len(batch["letters"]) == 4
     assert not torch.equal(batch["mel"][0], batch["mel"][2])  # disturbed in another way
@@ -129,36 +126,31 @@ def test_a_batch_holds_each_clip_in_two_views():
     torch.testing.assert_close(levels, torch.tensor(wanted, dtype=torch.float), atol=20, rtol=0)
     again = objective.batch(0, 0, 1)
     assert torch.equal(batch["mel"], again["mel"])
-    objective.model.before = (None,)  # what old ears said of one slice of a batch is not another's
-    first, second = (objective.batch(0, rank, 2) for rank in (0, 1))
-    assert first["group"] != second["group"] and not torch.equal(first["plain"], second["plain"])
-    assert objective.batch(0, 1, 2)["group"] == second["group"]
 
 
 def test_a_clip_said_faster_keeps_its_sounds_and_their_order():
     levels = np.repeat(np.arange(10, 210, 10, np.uint8)[None], 128, axis=0).repeat(8, axis=1)  # (128, 160)
     for rate in (0.75, 1.4):
-        said = hurry_mel(levels, rate)
+        said = change_tempo(levels, rate)
         assert said.dtype == np.uint8 and said.shape == (128, int(160 / rate))
         assert (np.diff(said[0].astype(int)) >= 0).all() and set(range(10, 210, 10)) <= set(said[0].tolist())
         near = levels[5, (np.arange(int(160 / rate)) * rate).astype(int)]
         np.testing.assert_allclose(said[5].astype(int), near, atol=10)
-    assert hurry_mel(levels, 1.0) is levels
+    assert change_tempo(levels, 1.0) is levels
 
 
-def hurried(text: str, tempo: float) -> AudioObjective:
+def at_tempo(text: str, tempo: float) -> AudioObjective:
     """Eighty groups of one clip of 1.6 s, `tempo` of which are to be said at another speed."""
     objective = object.__new__(AudioObjective)
     reader = Records([{"mel": np.full((128, 160), 90, np.uint8), "text": text, "seconds": 1.6}])
     objective.size, objective.seed, objective.noisy, objective.masked = 1, 3, 0.0, 0.0
-    objective.groups, objective.unheld, objective.tempo = [[(reader, 0)]] * 80, [], tempo
+    objective.groups, objective.tempo = [[(reader, 0)]] * 80, tempo
     objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: text)
-    objective.model = SimpleNamespace(before=(None,), said={})
     return objective
 
 
-def test_tempo_is_one_for_a_group_and_old_ears_are_not_asked_about_it():
-    objective = hurried("Hello.", 0.5)
+def test_tempo_is_one_for_a_group():
+    objective = at_tempo("Hello.", 0.5)
     rates = np.array([objective.rate(number) for number in range(80)])
     changed = rates[rates != 1.0]
     assert 25 < len(changed) < 55 and TEMPO[0] <= changed.min() < 0.85 and 1.2 < changed.max() <= TEMPO[1]
@@ -166,9 +158,8 @@ def test_tempo_is_one_for_a_group_and_old_ears_are_not_asked_about_it():
         number = int(epoch_order(3, 0, 80)[step])
         batch = objective.batch(step, 0, 1)
         assert batch["lengths"].tolist() == [int(160 / rates[number])] * 2  # both views alike
-        assert ("held" in batch) == ("plain" in batch) == (rates[number] == 1.0)
-    assert {hurried("Hello.", 0.0).rate(number) for number in range(80)} == {1.0}
-    crowded = hurried("so many letters that there is hardly room for them to be said in a clip", 1.0)
+    assert {at_tempo("Hello.", 0.0).rate(number) for number in range(80)} == {1.0}
+    crowded = at_tempo("so many letters that there is hardly room for them to be said in a clip", 1.0)
     rates = [crowded.rate(number) for number in range(80)]
     assert max(rates) < 1.2 and min(rates) < 0.8  # faster, CTC would have too few slots
 
@@ -178,7 +169,7 @@ def test_a_coloured_spectrum_is_the_same_at_all_times_and_leaves_silence():
     levels[:, 3:] = 1  # silence
     changed = 0
     for seed in range(60):
-        coloured = colour_mel(levels, np.random.default_rng(seed)).astype(int)
+        coloured = change_microphone(levels, np.random.default_rng(seed)).astype(int)
         assert (coloured[:, 3:] == 1).all() and (coloured[:, 0] == coloured[:, 2]).all()
         steps = np.abs(np.diff(coloured[:, 0]))
         assert steps.max() <= 0.5 * 15 * COLOUR + 1  # slow over the mel axis
@@ -190,7 +181,7 @@ def test_noise_fills_pauses_and_leaves_what_is_louder():
     levels = np.full((128, 400), 20, np.uint8)
     levels[40:60, ::2] = 150
     rng = np.random.default_rng(0)
-    for mel in (noisy_mel(levels, rng) for _ in range(20)):
+    for mel in (add_noise(levels, rng) for _ in range(20)):
         assert mel.dtype == levels.dtype and mel[:, 1::2].mean() > 40
         assert mel[40:60, ::2].mean() > mel[40:60, 1::2].mean()
         assert abs(mel[40:60, ::2].mean() - 150) < 5
@@ -202,7 +193,7 @@ def test_noise_is_as_in_the_wave_and_comes_in_blobs():
     silence = np.full((128, 400), 20, np.uint8)
     silence[:, 0] = 200  # something that noise is compared with
     rng = np.random.default_rng(0)
-    mels = [noisy_mel(silence, rng)[:, 1:].astype(float) for _ in range(20)]
+    mels = [add_noise(silence, rng)[:, 1:].astype(float) for _ in range(20)]
     for distance, least, most in ((1, 0.3, 0.6), (4, -0.1, 0.1)):
         alike = [np.corrcoef(mel[60, :-distance], mel[60, distance:])[0, 1] for mel in (real, *mels)]
         assert least < np.mean(alike[1:]) < most and alike[0] == pytest.approx(np.mean(alike[1:]), abs=0.15)
@@ -223,7 +214,7 @@ def test_steady_noises_have_the_spectra_of_their_waves():
         assert np.abs(decibels).max() < 3
 
 
-@pytest.mark.parametrize("disturb", [noisy_mel, mask_mel])
+@pytest.mark.parametrize("disturb", [add_noise, mask_mel])
 def test_a_share_of_the_clips_is_disturbed(disturb):
     levels = np.full((128, 40), 90, np.uint8)
     for share, least, most in ((0.0, 0, 0), (0.3, 30, 60), (1.0, 145, 150)):
@@ -232,59 +223,18 @@ def test_a_share_of_the_clips_is_disturbed(disturb):
 
 
 @torch.no_grad()
-def test_ears_go_on_from_a_checkpoint_and_hold_on_to_what_they_said(nano_omni_dir):
+def test_the_stage_begins_with_the_weights_of_a_checkpoint(nano_omni_dir):
     begun = OmniModel.from_pretrained(nano_omni_dir)
     objective = object.__new__(AudioObjective)
     torch.manual_seed(1)
-    objective.model = AudioTask(begun.audio.config, begun.thinker.model.embed_tokens.weight.detach())
+    words = begun.thinker.model.embed_tokens.weight.detach()
+    objective.model = AudioTask(begun.audio.config, words)
     objective.init_from(nano_omni_dir)
-    task = objective.model
-    assert torch.equal(task.audio.spell.weight, begun.audio.spell.weight)
-    assert torch.equal(task.projector.up.weight, begun.audio_projector.up.weight)
-    assert not any(p.requires_grad for p in task.projector.parameters())
-    mel, lengths = torch.randn(2, 128, 80), torch.tensor([80, 48])
-    batch = {"mel": mel, "plain": mel, "lengths": lengths, "held": torch.ones(2), "group": 0}
-    encoded = task.audio(mel, lengths)
-    assert task.kept(encoded, batch) == pytest.approx(0, abs=1e-9)  # but for rounding
-    beyond = encoded.clone()
-    beyond[1, 6:] += 1.0  # past the end of the second clip
-    assert task.kept(beyond, batch) == pytest.approx(0, abs=1e-9)
-    assert task.kept(1.5 * encoded, batch) == pytest.approx(0.25 * (10 + 6), rel=1e-4)
-    new_voice = batch | {"held": torch.tensor([0.0, 1.0])}
-    assert task.kept(1.5 * encoded, new_voice) == pytest.approx(0.25 * 6, rel=1e-4)
-    both = {"mel": mel[[0, 0]], "lengths": lengths[[0, 0]], "group": 7, "plain": mel[:1]}  # two views
-    assert task.kept(task.audio(both["mel"], both["lengths"]), batch | both) == pytest.approx(0, abs=1e-4)
-    assert task.said.pop(7).shape[0] == 1
-    batch |= {"letters": [torch.tensor([3, 4]), torch.tensor([5])]}
-    louder = task(batch | {"plain": mel + 1, "group": 1})
-    quiet = task(batch)
-    kept = louder.logs["kept"]
-    assert kept > 0 and louder.total == pytest.approx((quiet.total + KEEP_WEIGHT * kept).item(), rel=1e-4)
-    assert set(task.said) == {0, 1}  # what was said of a batch is asked once
-    assert louder.weight == 3 and not any(name.startswith("before") for name in task.state_dict())
-
-
-@torch.no_grad()
-def test_grown_ears_say_the_same_and_shrinking_is_refused():
-    small = AudioConfig(32, 3, 2, 1, 16, 48, 24, fast_layers=1, kernel=3)
-    ears = AudioEncoder(small).eval()
-    for value in ears.parameters():
-        torch.nn.init.normal_(value, float(value.dim() == 1), 0.2)  # norms about 1
-    mel, lengths = torch.randn(2, 128, 60), torch.tensor([60, 33])
-    deep = AudioEncoder(replace(small, num_layers=5, fast_layers=2)).eval()  # and a slow one more
-    deep.grow_from(ears)
-    torch.testing.assert_close(deep(mel, lengths), ears(mel, lengths))
-    origin = [0, 0, 1, 2, 2]  # whose keys each layer has
-    for layer, k in zip(deep.layers, origin, strict=True):
-        assert torch.equal(layer.self_attn.k_proj.weight, ears.layers[k].self_attn.k_proj.weight)
-    added = [k for k, layer in enumerate(deep.layers) if not layer.mlp.down_proj.weight.any()]
-    assert added == [1, 4]
-    deep.layers[1].local.proj.weight += 0.1  # the control: what is added can be heard
-    assert not torch.allclose(deep(mel, lengths), ears(mel, lengths), atol=1e-3)
-    with pytest.raises(UserError, match="2 layers at a rate cannot grow to 1"):
-        AudioEncoder(small).grow_from(deep)
-    with pytest.raises(UserError, match="1 layers at a rate cannot grow to 3"):
-        AudioEncoder(replace(small, num_layers=5, fast_layers=3)).grow_from(ears)
+    assert torch.equal(objective.model.audio.spell.weight, begun.audio.spell.weight)
+    assert torch.equal(objective.model.projector.up.weight, begun.audio_projector.up.weight)
+    objective.model = AudioTask(replace(begun.audio.config, num_layers=7), words)
+    with pytest.raises(UserError, match="other sizes"):
+        objective.init_from(nano_omni_dir)
 
 
 def test_a_path_loses_repeats_and_blanks():
@@ -294,35 +244,31 @@ def test_a_path_loses_repeats_and_blanks():
 
 @pytest.mark.parametrize("labels, slots", [("abc", 3), ("aab", 4), ([7, 7, 7], 5), ("", 0)])
 def test_equal_neighbours_need_a_blank_between(labels, slots):
-    assert ctc_slots_needed(labels) == slots
+    assert ctc_frames_needed(labels) == slots
 
 
-def test_letters_are_lower_case_without_marks():
-    assert spoken_letters("Don't, Anna!") == "don't anna"
-
-
-def test_rivals_hold_the_blank_first_and_every_piece_of_the_batch(task):
+def test_candidates_hold_the_blank_first_and_every_piece_of_the_batch(task):
     pieces = [torch.tensor([9, 1400, 9]), torch.tensor([3])]
-    rivals, places = task.draw_rivals(pieces)
-    assert rivals[0] == 0 and len(rivals) == len(rivals.unique()) == 1024
+    candidates, places = task.draw_candidates(pieces)
+    assert candidates[0] == 0 and len(candidates) == len(candidates.unique()) == 1024
     for row, place in zip(pieces, places, strict=True):
-        assert torch.equal(rivals[place], row)
+        assert torch.equal(candidates[place], row)
 
 
-def test_among_rivals_the_odds_between_pieces_are_those_among_all(task):
+def test_among_candidates_the_odds_between_pieces_are_those_among_all(task):
     encoded = torch.randn(2, 5, 32)
-    rivals = torch.tensor([0, 4, 900])
-    all_odds = task.pieces(encoded)[..., rivals]
-    few = task.pieces(encoded, rivals)
+    candidates = torch.tensor([0, 4, 900])
+    all_odds = task.text_tokens(encoded)[..., candidates]
+    few = task.text_tokens(encoded, candidates)
     torch.testing.assert_close(few - few[..., :1], all_odds - all_odds[..., :1])
 
 
 def test_a_piece_stands_where_its_last_letter_is_heard():
     # letters:  a  b  c  d  e
     said = [2, 3, 3, 7, 9]
-    assert piece_places(said, [2, 3, 5], 12) == [3, 4, 9]  # one piece a token: the second waits
-    assert piece_places(said, [2, 5, 5], 10) == [3, 8, 9]  # a full stop has no letter; room is left
-    assert piece_places([0], [0, 0, 1], 3) == [0, 1, 2]  # an opening mark comes before any letter
+    assert token_places(said, [2, 3, 5], 12) == [3, 4, 9]  # one piece a token: the second waits
+    assert token_places(said, [2, 5, 5], 10) == [3, 8, 9]  # a full stop has no letter; room is left
+    assert token_places([0], [0, 0, 1], 3) == [0, 1, 2]  # an opening mark comes before any letter
 
 
 @pytest.mark.parametrize("heard", [True, False])
@@ -332,27 +278,27 @@ def test_pieces_are_learnt_at_their_own_time(task, monkeypatch, heard):
     letters[:, :, 0] = -0.1
     for slot, letter in ((2, 1), (19, 2)):  # "a" in token 0, "b" in token 4
         letters[0, slot, letter] = 0.0
-    batch = {"pieces": [torch.tensor([30, 31])], "ends": [[1, 2]], "lengths": torch.tensor([48]),
+    batch = {"text_tokens": [torch.tensor([30, 31])], "ends": [[1, 2]], "lengths": torch.tensor([48]),
              "letters": [torch.tensor([1, 2])]}
 
-    def pieces(encoded, rivals):
-        scores = torch.full((1, 6, len(rivals)), -5.0)
+    def pieces(encoded, candidates):
+        scores = torch.full((1, 6, len(candidates)), -5.0)
         scores[..., 0] = 0.0
         for token, piece in ((0, 30), (4 if heard else 3, 31)):
             scores[0, token, 0] = -5.0
-            scores[0, token, (rivals == piece).nonzero().item()] = 0.0
+            scores[0, token, (candidates == piece).nonzero().item()] = 0.0
         return scores
-    monkeypatch.setattr(task, "pieces", pieces)
-    assert (float(task.piece_loss(encoded, letters, batch)) == 0) == heard
+    monkeypatch.setattr(task, "text_tokens", pieces)
+    assert (float(task.token_loss(encoded, letters, batch)) == 0) == heard
 
 
 def test_both_heads_and_the_ears_learn(task, monkeypatch):
-    monkeypatch.setattr("training.objectives.audio.HEARD_AT", 1000.0)  # pieces count at once
+    monkeypatch.setattr("training.objectives.audio.TOKENS_FROM", 1000.0)  # pieces count at once
     batch = {
         "mel": torch.randn(2, 128, 160),
         "lengths": torch.tensor([160, 90]),
         "letters": [torch.tensor([1, 2, 3]), torch.tensor([4])],
-        "pieces": [torch.tensor([30, 31]), torch.tensor([40])],
+        "text_tokens": [torch.tensor([30, 31]), torch.tensor([40])],
         "ends": [[2, 3], [1]],
     }
     loss = task(batch)

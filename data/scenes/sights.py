@@ -1,11 +1,10 @@
-"""Notes: what is written down of a picture before questions about it are answered.
+"""Things of a scene as the chain of thought tells them, in the order of the image tokens.
 
-A question such as "How many?" wants everything found, told apart and counted within one word. Notes
-do it one thing at a time: each thing in reading order with its number among its like, then the sum.
-Answers are then looked up in words that stand in the context (docs/decisions.md). Lessons note what
-a scene is made of (data/scenes/notes.py); at use, what the eyes have found (models/finder.py).
+A question such as "How many?" wants everything found, told apart and counted within one word. Thinking
+does it one thing at a time: each thing in reading order with its number among its like, then the sum.
+Answers are then looked up in words that stand in the context (docs/decisions.md).
 
-Paper: Wei et al., Chain-of-thought prompting, arXiv:2201.11903; here of what is seen.
+Paper: Wei et al., Chain-of-thought prompting, arXiv:2201.11903.
 """
 
 from __future__ import annotations
@@ -13,7 +12,7 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import dataclass
 
-from models.english import article, count_word, joined
+from data.english import article, count_word, joined
 from models.vision import IMAGE_SIZE, IMAGE_TOKENS
 
 ROWS, COLUMNS = ("top", "", "bottom"), ("left", "", "right")
@@ -23,7 +22,7 @@ CELL = IMAGE_SIZE // GRID  # pixels a side of what a token stands for
 
 @dataclass(frozen=True)
 class Sight:
-    """One thing as notes tell it."""
+    """One thing as the chain of thought tells it."""
 
     one: str  # "red circle", "dog", "sign that says stop": things of one name are counted together
     many: str  # "red circles"
@@ -49,11 +48,11 @@ class Sight:
 
 
 def reading_order(sights: list[Sight]) -> list[Sight]:
-    """By the cell of the centre, row by row, as the eyes' tokens come."""
+    """By the cell of the centre, row by row, as the image tokens come."""
     return sorted(sights, key=lambda sight: (*sight.cell, sight.x))
 
 
-def picture_notes(background: str, sights: list[Sight]) -> str:
+def image_thinking(background: str, sights: list[Sight]) -> str:
     """"On a white background: small red circle one top left, … So: two red circles and a dog."
 
     Args:
@@ -81,7 +80,7 @@ def total(sights: list[Sight]) -> str:
     )
 
 
-def film_notes(frames: list[list[Sight]]) -> str:
+def frames_thinking(frames: list[list[Sight]]) -> str:
     """Frame by frame, each thing with its row and column: what changes then differs in words."""
     told = []
     for sights in frames:
