@@ -14,11 +14,11 @@ _HOME = {
     "generate": "generation",
     "generate_batch": "generation",
     "generate_iter": "generation",
-    "SpeculativeGenerator": "speculative",
-    "SpeculativeConfig": "speculative",
-    "NgramDraft": "draft",
-    "PromptLookup": "draft",
-    "ThinkerDraft": "draft",
+    "SpeculativeGenerator": "speculative.generator",
+    "SpeculativeConfig": "speculative.generator",
+    "NgramDraft": "speculative.draft",
+    "PromptLookup": "speculative.draft",
+    "ThinkerDraft": "speculative.draft",
     "Notice": "notice",
 }
 

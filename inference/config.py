@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from inference.cachepolicy import Gates
-from inference.decodeplan import DEFAULT_TABLE, PLANS, Bucket, parse_table
+from inference.caching.decodeplan import DEFAULT_TABLE, PLANS, Bucket, parse_table
+from inference.caching.policy import Gates
 from models.cachekind import AUTO, parse_cache_kind
 from models.errors import UserError
 
@@ -34,7 +34,7 @@ class GenerateConfig:
     max_delta_nll: float = 0.05  # auto: nats a token lost against fp32 on what must be looked up
     max_ppl_ratio: float = 1.01  # auto: perplexity of the whole prompt against fp32's
     max_mean_kl: float = 0.01  # auto: mean divergence from fp32's distributions, in nats
-    decode_plan: str = "none"  # none | fixed | auto, see inference.decodeplan
+    decode_plan: str = "none"  # none | fixed | auto, see inference.caching.decodeplan
     decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = its own
     native: str = "auto"  # compiled decoding: auto = where it serves, on = or fail, off = PyTorch alone
 

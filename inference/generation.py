@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from inference.beams import beam_search, beams_for
+from inference.caching.decodeplan import query_chunk, windows
 from inference.config import GenerateConfig
-from inference.decodeplan import query_chunk, windows
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample

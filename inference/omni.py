@@ -14,12 +14,12 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from inference.caching.planning import resolve
 from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
 from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
-from inference.planning import resolve
 from inference.prompt import Prompt
 from inference.stopping import cut, until
 from models.audio import audio_tokens
@@ -161,7 +161,7 @@ class Omni:
         """What continues a context of this checkpoint."""
         if self.draft is None:
             return Generator(self.model, config, reserve, self.tokenizer)
-        from inference.speculative import SpeculativeGenerator
+        from inference.speculative.generator import SpeculativeGenerator
 
         draft, speculative = self.draft
         return SpeculativeGenerator(self.model, draft, speculative, config, reserve, self.tokenizer)
@@ -171,17 +171,17 @@ class Omni:
 
         Args:
             source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
-                guesses (training/ngram.py); else the folder of a smaller Thinker.
+                guesses (export/draft_table.py); else the folder of a smaller Thinker.
         """
-        from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
-        from inference.speculative import SpeculativeConfig
-        from models.ngram import Ngram
+        from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
+        from inference.speculative.generator import SpeculativeConfig
+        from inference.speculative.table import DraftTable
 
         speculative = SpeculativeConfig(spec_k)
         if source == "lookup":
             draft = PromptLookup()
         elif Path(source).suffix == ".safetensors":
-            draft = NgramDraft(Ngram.load(source))
+            draft = NgramDraft(DraftTable.load(source))
         else:
             weight = next(self.model.parameters())
             draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from inference import GenerateConfig, generate, generate_batch
-from inference.decodeplan import (
+from inference.caching.decodeplan import (
     DEFAULT_TABLE,
     Bucket,
     format_table,

@@ -13,13 +13,13 @@ from pathlib import Path
 
 import torch
 
-from inference.cachepolicy import cache_kinds, choose
+from inference.caching.decodeplan import DEFAULT_TABLE, Bucket, format_table, parse_table, quickest
+from inference.caching.needle import needle
+from inference.caching.planfile import is_fresh, plan_key, read_plans, write_plans
+from inference.caching.policy import cache_kinds, choose
+from inference.caching.probe import PROBE_TOKENS, CacheProbe, chunk_seconds
 from inference.config import GenerateConfig
-from inference.decodeplan import DEFAULT_TABLE, Bucket, format_table, parse_table, quickest
-from inference.needle import needle
 from inference.notice import notice
-from inference.planfile import is_fresh, plan_key, read_plans, write_plans
-from inference.probe import PROBE_TOKENS, CacheProbe, chunk_seconds
 from models.cachekind import AUTO
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer

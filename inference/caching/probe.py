@@ -1,7 +1,7 @@
 """Measuring what plans are made from: bytes, exactness and speed of cache kinds, speed of chunks.
 
-Short on purpose: seconds, once, on the machine that will run. Decisions are inference.cachepolicy's
-and inference.decodeplan's.
+Short on purpose: seconds, once, on the machine that will run. Decisions are inference.caching.policy's
+and inference.caching.decodeplan's.
 """
 
 import statistics
@@ -13,8 +13,8 @@ import torch
 from torch import Tensor
 from torch.nn import functional as F
 
-from inference.cachepolicy import Quality
-from inference.needle import Needle
+from inference.caching.needle import Needle
+from inference.caching.policy import Quality
 from inference.notice import notice
 from models.cache import KVCache
 from models.thinker import Thinker

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Protocol
 
-from inference.planfile import NEAR
+from inference.caching.planfile import NEAR
 from models.cachekind import KVCacheKind
 from models.errors import UserError
 
@@ -63,7 +63,7 @@ class Candidate:
 
 
 class Measurements(Protocol):
-    """Who measures; a test's figures, or inference.probe."""
+    """Who measures; a test's figures, or inference.caching.probe."""
 
     def nbytes(self, kind: str) -> int:
         """Bytes of a full context; UserError where the model cannot have this kind."""

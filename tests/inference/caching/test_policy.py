@@ -6,11 +6,11 @@ from dataclasses import asdict
 import pytest
 
 import infer_chat
-from inference.cachepolicy import Gates, Quality, cache_kinds, choose
-from inference.needle import FACT, needle
-from inference.planfile import DAY, read_plans, write_plans
-from inference.planning import kept, resolve
-from inference.probe import CacheProbe
+from inference.caching.needle import FACT, needle
+from inference.caching.planfile import DAY, read_plans, write_plans
+from inference.caching.planning import kept, resolve
+from inference.caching.policy import Gates, Quality, cache_kinds, choose
+from inference.caching.probe import CacheProbe
 from models.cachekind import parse_cache_kind
 from models.errors import UserError
 
@@ -140,7 +140,7 @@ def test_a_real_probe_is_persisted_and_reused(omni, tmp_path, monkeypatch):
     reply = omni.chat("hello there", max_new_tokens=5, **settings)
     assert reply == omni.chat("hello there", max_new_tokens=5, cache_kind=config.cache_kind,
                               max_seq_len=context)
-    monkeypatch.setattr("inference.planning.plan_cache", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr("inference.caching.planning.plan_cache", lambda *_: pytest.fail("measured again"))
     from inference.config import GenerateConfig
 
     again = resolve(GenerateConfig(**settings), thinker, omni.tokenizer, {})

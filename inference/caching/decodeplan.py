@@ -7,7 +7,7 @@ only a table of the user's own does. No torch here.
 
 from dataclasses import dataclass
 
-from inference.planfile import NEAR
+from inference.caching.planfile import NEAR
 from models.errors import UserError
 
 PLANS = ("none", "fixed", "auto")

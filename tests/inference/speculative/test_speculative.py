@@ -5,12 +5,12 @@ import dataclasses
 import pytest
 import torch
 
+from export import draft_table
 from inference import Generator, PromptLookup, SpeculativeConfig, SpeculativeGenerator, ThinkerDraft
-from inference.speculative import accept
+from inference.speculative.generator import accept
 from models.errors import UserError
 from models.thinker import Thinker
 from tests.inference.test_generate import prompts
-from training import ngram
 
 DRAWS = 4000
 
@@ -114,7 +114,7 @@ def test_lookup_copies_what_followed():
 def test_omni_with_a_draft_answers_the_same(omni, red, nano_text_dir, tmp_path):
     table = tmp_path / "table.safetensors"
     counting = ["--conversations", "300", "--scenes", "30", "--ckpt_dir", str(omni.folder)]
-    assert ngram.main([*counting, "--out", str(table)]) == 0
+    assert draft_table.main([*counting, "--out", str(table)]) == 0
     requests = [{"text": "hello"}, {"text": "it?", "image": red}]
     expected = [omni.chat(**request, max_new_tokens=16) for request in requests]
     try:

@@ -1,7 +1,7 @@
 """Speculative decoding: a draft guesses several tokens, the model checks them in one pass.
 
 What comes out has exactly the model's own distribution, whatever the draft: rejection sampling,
-arXiv:2211.17192. Where guesses come from is inference.draft's business.
+arXiv:2211.17192. Where guesses come from is inference.speculative.draft's business.
 """
 
 from collections.abc import Iterator
@@ -13,7 +13,6 @@ from torch import Tensor
 
 from inference.beams import beams_for
 from inference.config import GenerateConfig
-from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
 from inference.generation import DEFAULT, Generator, check_fits, find_native, thinker_of
 from inference.notice import notice
 from inference.prompt import Prompt
@@ -24,6 +23,7 @@ from inference.sampling import (
     likeliest_is_chosen,
     make_generators,
 )
+from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
 from inference.stopping import StopWatch
 from models.errors import UserError
 
