@@ -16,12 +16,15 @@ import torch
 
 from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
-from inference.media import load_audio, load_image, load_video
+from inference.media import LIMITS, load_audio, load_image, load_video
 from inference.notice import notice
 from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
 from inference.planning import resolve
+from inference.speech import check_speech_parts
 from inference.prompt import Prompt
 from inference.stopping import cut, until
+from inference.subtitles import Segment
+from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
@@ -55,6 +58,7 @@ class Omni:
         self.tokenizer = tokenizer
         self.folder = folder
         self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
+        self.limits = LIMITS  # how much of media is read
         self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
 
@@ -84,11 +88,14 @@ class Omni:
             raise UserError(
                 f"{folder / 'config.json'} does not describe a model: {error!r}"
             ) from error
+        if kind is OmniModel:
+            check_speech_parts(folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
             raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
         try:
             model = model.to(torch.device(device), DTYPES[dtype])
-        except (RuntimeError, AssertionError) as error:
+            torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
+        except (RuntimeError, AssertionError, ValueError) as error:
             reason = str(error).splitlines()[0]
             raise UserError(f"cannot use the device {device!r}: {reason}") from None
         if dtype == "int8":
@@ -122,7 +129,10 @@ class Omni:
             settings: fields of GenerateConfig.
         """
         config = self.config(**settings)
-        prompt = self.prompt(text, image, audio, video, system_prompt, config)
+        asked = self.take(text, image, audio, video, config)
+        if asked.silent:
+            return iter([NO_SPEECH])
+        prompt = self.prompts([asked], config, system_prompt)[0]
         generator = self.generator(config, reserve=len(prompt) + config.max_new_tokens)
         return self.text(generator.stream(prompt), config)
 
@@ -132,18 +142,33 @@ class Omni:
         Each request is a dict with any of text, image, audio, video, system_prompt.
         """
         config = self.config(**settings)
-        prompts = []
+        taken = []
         for request in requests:
             if unknown := set(request) - REQUEST_KEYS:
                 raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
-            keys = ("text", "image", "audio", "video", "system_prompt")
-            prompts.append(self.prompt(*map(request.get, keys), config))
-        replies = generate_batch(self.model, prompts, config, self.tokenizer)
-        return [cut(self.tokenizer.decode(reply), config.stop_strings) for reply in replies]
+            keys = ("text", "image", "audio", "video")
+            taken.append(self.take(*map(request.get, keys), config))
+        prompts = [
+            self.prompts([asked], config, request.get("system_prompt"))[0]
+            for asked, request in zip(taken, requests, strict=True)
+            if not asked.silent
+        ]
+        replies = iter(generate_batch(self.model, prompts, config, self.tokenizer) if prompts else [])
+        return [
+            NO_SPEECH if asked.silent
+            else cut(self.tokenizer.decode(next(replies)), config.stop_strings)
+            for asked in taken
+        ]
 
     def transcribe(self, audio, **settings) -> str:
-        """The words of a recording."""
-        return self.chat(TRANSCRIBE_QUESTION, audio=audio, **settings)
+        """The words of a recording of any length; "" where nobody speaks."""
+        return " ".join(segment.text for segment in self.segments(audio, **settings))
+
+    def segments(self, audio, progress=None, **settings) -> Iterator[Segment]:
+        """The words with their times, see inference.long_audio.transcribe_long."""
+        from inference.long_audio import transcribe_long
+
+        return transcribe_long(self, audio, self.limits, progress, **settings)
 
     def session(self, system_prompt: str | None = None, **settings) -> "ChatSession":
         """A conversation that remembers; its cache lives across turns."""
@@ -292,12 +317,20 @@ class Omni:
         """One user turn and the opening of its answer, without notes; cut to `room` tokens."""
         return self.phrase(self.take(text, image, audio, video), room)
 
-    def take(self, text, image=None, audio=None, video=None) -> Asked:
+    def take(
+        self, text, image=None, audio=None, video=None, config: GenerateConfig | None = None
+    ) -> Asked:
         """What a user brings, loaded and checked."""
         if text is not None and not isinstance(text, str):
             raise UserError(f"text must be a string, not {type(text).__name__}")
-        images, mels = self.see(image, video), self.hear(audio)
+        config = config or GenerateConfig(vad=False)
+        images, sounds = self.see(image, video, config)
+        sounds = self.hear(audio) + sounds
+        spoken = [wave for wave in sounds if has_speech(wave)] if config.vad else sounds
+        mels = [log_mel(torch.from_numpy(wave)) for wave in spoken]  # each (128, T)
         text = (text or "").strip()
+        if sounds and not mels and not images:
+            return Asked(text, silent=True)
         if not text and not mels:
             if not images:
                 raise UserError("there is nothing to answer: give text, an image, audio or video")
@@ -341,21 +374,22 @@ class Omni:
         )
         return kept
 
-    def see(self, image, video) -> list[torch.Tensor]:
-        """Pictures, then the frames of videos, each uint8 (3, 224, 224)."""
+    def see(self, image, video, config: GenerateConfig) -> tuple[list[torch.Tensor], list[np.ndarray]]:
+        """Pictures, then the frames of videos, each uint8 (3, 224, 224); and the videos' sounds."""
         images, videos = as_list(image), as_list(video)
         if images or videos:
             self.need_omni("seeing")
-        pictures = [load_image(source) for source in images]
-        pictures += [frame for source in videos for frame in load_video(source)]
-        return [image_to_tensor(picture) for picture in pictures]
+        pixels = [image_to_tensor(load_image(source, self.limits)) for source in images]
+        clips = [load_video(source, self.limits, config.video_sound) for source in videos]
+        pixels += [image_to_tensor(frame, trim=False) for clip in clips for frame in clip.frames]
+        return pixels, [clip.sound for clip in clips if clip.sound is not None]
 
-    def hear(self, audio) -> list[torch.Tensor]:
-        """Log-mels of sounds, each (128, T)."""
+    def hear(self, audio) -> list[np.ndarray]:
+        """Sounds, each float32 (samples,) at 16 kHz."""
         sounds = as_list(audio)
         if sounds:
             self.need_omni("hearing")
-        return [log_mel(torch.from_numpy(load_audio(source))) for source in sounds]
+        return [load_audio(source, self.limits) for source in sounds]
 
     def need_omni(self, sense: str) -> None:
         """Refuse what a text-only checkpoint cannot do."""
