@@ -5,13 +5,13 @@ The content decides, never the name. Only what is heard is read; what is damaged
 
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from itertools import chain
+from itertools import chain, groupby
 
 import numpy as np
 
 from inference.notice import notice
 from inference.source import LIMITS, Limits, Source, as_source
-from inference.waveform import downmix, levelled, resample, resampled_blocks
+from inference.waveform import levelled, resampled_blocks
 from models.errors import UserError
 
 SAMPLE_RATE = 16_000  # Hz, what the audio encoder is built for (models.mel)
@@ -119,24 +119,9 @@ def read_audio(file: Source) -> tuple[Iterator[np.ndarray], float]:
 
 def blocks_of(pieces: Iterator[tuple[np.ndarray, int, float]]) -> Iterator[np.ndarray]:
     """Resample pieces; where a broadcast changes its rate or channels, a new run begins."""
-    following = next(pieces, None)
-    while following is not None:
-        shape = following[0].shape[1], following[1]
-        run, following = [following[0]], None
-
-        def same():
-            nonlocal following
-            yield run.pop()
-            for piece in pieces:
-                if (piece[0].shape[1], piece[1]) != shape:
-                    following = piece
-                    return
-                yield piece[0]
-
-        if MIN_RATE <= shape[1] <= MAX_RATE:
-            yield from resampled_blocks(same(), shape[1], SAMPLE_RATE)
-        else:
-            return
+    for (_, rate), run in groupby(pieces, lambda piece: (piece[0].shape[1], piece[1])):
+        if MIN_RATE <= rate <= MAX_RATE:
+            yield from resampled_blocks((samples for samples, _, _ in run), rate, SAMPLE_RATE)
 
 
 def sndfile_pieces(file: Source) -> Iterator[tuple[np.ndarray, int, float]]:

@@ -20,8 +20,8 @@ from inference.media import LIMITS, load_audio, load_image, load_video
 from inference.notice import notice
 from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
 from inference.planning import resolve
-from inference.speech import check_speech_parts
 from inference.prompt import Prompt
+from inference.speech import check_speech_parts
 from inference.stopping import cut, until
 from inference.subtitles import Segment
 from inference.vad import NO_SPEECH, has_speech
@@ -168,7 +168,7 @@ class Omni:
         """The words with their times, see inference.long_audio.transcribe_long."""
         from inference.long_audio import transcribe_long
 
-        return transcribe_long(self, audio, self.limits, progress, **settings)
+        return transcribe_long(self, audio, self.limits, progress=progress, **settings)
 
     def session(self, system_prompt: str | None = None, **settings) -> "ChatSession":
         """A conversation that remembers; its cache lives across turns."""

@@ -18,7 +18,7 @@ from models.errors import UserError
 WARNING, CRITICAL = 0.75, 0.90  # of the context in use
 CHANGEABLE = {  # between turns; the others shape the cache
     *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    *("repetition_penalty", "seed", "stop_strings"),
+    *("repetition_penalty", "seed", "stop_strings", "vad", "video_sound"),
 }
 
 
