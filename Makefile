@@ -1,4 +1,5 @@
 # make demo    a fresh clone: installs, then shows the whole loop on real files
+# make serve   a page to talk to it, and OpenAI's API, on this machine
 # make test    style and the whole suite, in an environment of its own
 # make docs    runs every chapter of the tutorial, renews figures, reference and notebooks, and looks
 #              at the site in headless Chromium where there is one
@@ -7,7 +8,7 @@
 
 PYTHON ?= python3
 .DEFAULT_GOAL := help
-.PHONY: help demo test lint train-nano preview docs-tables docs site clean
+.PHONY: help demo serve test lint train-nano preview docs-tables docs site clean
 
 help:
 	@sed -n 's/^# \(make\|   \)/\1/p' Makefile
@@ -29,8 +30,14 @@ endef
 .venv-dev/ready: requirements.txt requirements-dev.txt
 	$(call install,requirements-dev.txt,.venv-dev)
 
+.venv-serve/ready: requirements.txt requirements-serve.txt
+	$(call install,requirements-serve.txt,.venv-serve)
+
 demo: .venv/ready
 	@.venv/bin/python examples/demo.py
+
+serve: .venv-serve/ready
+	@.venv-serve/bin/python serve.py
 
 test: .venv-dev/ready lint
 	.venv-dev/bin/python -m pytest -q -n 2 --dist loadfile
@@ -58,4 +65,4 @@ site: .venv-dev/ready
 	.venv-dev/bin/python -m mkdocs build --strict
 
 clean:
-	rm -rf .venv .venv-dev build/demo .pytest_cache .ruff_cache
+	rm -rf .venv .venv-serve .venv-dev build/demo .pytest_cache .ruff_cache

@@ -20,6 +20,7 @@ from benchmarks.growth import bench_batch, bench_context
 from benchmarks.llama import bench_llama
 from benchmarks.memory import bench_memory
 from benchmarks.reading import bench_prefill
+from benchmarks.serving import bench_serve
 from benchmarks.speculation import bench_speculative
 from benchmarks.start import bench_start
 from evaluation.speeds import save_speeds
@@ -38,14 +39,18 @@ BENCHES = {
     "uncached": bench_uncached,
     "speculative": bench_speculative,
     "start": bench_start,
+    "serve": bench_serve,
 }
+OPTIONAL = {"serve"}  # needs requirements-serve.txt: run where it is named
 
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
     parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
-    parser.add_argument("what", nargs="*", metavar="WHAT", help=f"default: {' '.join(BENCHES)}")
+    parser.add_argument(
+        "what", nargs="*", metavar="WHAT", help=f"any of {' '.join(BENCHES)}; default: all but serve"
+    )
     parser.add_argument("--ckpt_dir", help="default: the shipped omni checkpoint")
     parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
     parser.add_argument("--rounds", type=int, default=5, help="the median counts")
@@ -60,7 +65,7 @@ def main(argv: list[str] | None = None) -> int:
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
     results = {"threads": torch.get_num_threads(), "dtype": args.dtype}
     results |= {"rounds": args.rounds, "tokens": args.tokens}
-    for name in args.what or BENCHES:
+    for name in args.what or [name for name in BENCHES if name not in OPTIONAL]:
         results[name] = BENCHES[name](omni, args.rounds, args.tokens)
         for row, figures in results[name].items():
             shown = [f"{k} {v:.4g}" for k, v in figures.items()]

@@ -15,13 +15,14 @@ import numpy as np
 import torch
 
 from inference.config import GenerateConfig
+from inference.device import DTYPES, placed
 from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.media import LIMITS, load_audio, load_image, load_video
 from inference.notice import notice
 from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
 from inference.planning import resolve
 from inference.prompt import Prompt
-from inference.speech import check_speech_parts
+from inference.speech import check_speech_parts, given, speakable
 from inference.stopping import cut, until
 from inference.subtitles import Segment
 from inference.vad import NO_SPEECH, has_speech
@@ -41,12 +42,8 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tiny"
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
-DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "int8": torch.float32,
-}
 CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
+BATCH = 8  # requests answered together: compiled decoding serves no more rows
 REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
 
 
@@ -75,7 +72,7 @@ class Omni:
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UserError(f"the checkpoint folder {folder} {what}")
-        if dtype not in DTYPES:
+        if dtype not in DTYPES:  # before the weights are read
             raise UserError(f"dtype {dtype} is unknown: use {', '.join(DTYPES)}")
         values = read_json(folder / "config.json")
         if not isinstance(values, dict):
@@ -92,15 +89,7 @@ class Omni:
             check_speech_parts(folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
             raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
-        try:
-            model = model.to(torch.device(device), DTYPES[dtype])
-            torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
-        except (RuntimeError, AssertionError, ValueError) as error:
-            reason = str(error).splitlines()[0]
-            raise UserError(f"cannot use the device {device!r}: {reason}") from None
-        if dtype == "int8":
-            thinker_of(model).round_to_int8()
-        return cls(model.eval(), tokenizer, folder)
+        return cls(placed(model, device, dtype), tokenizer, folder)
 
     # ---- text out
 
@@ -136,29 +125,31 @@ class Omni:
         generator = self.generator(config, reserve=len(prompt) + config.max_new_tokens)
         return self.text(generator.stream(prompt), config)
 
-    def batch(self, requests: list[dict], **settings) -> list[str]:
-        """Answers to several requests in one run, the same as one by one.
+    def batch(self, requests: list[dict], batch_size: int = BATCH, **settings) -> list[str]:
+        """Answers to several requests, `batch_size` at a time, the same as one by one.
 
         Each request is a dict with any of text, image, audio, video, system_prompt.
         """
+        if not isinstance(batch_size, int) or batch_size < 1:
+            raise UserError(f"batch_size must be at least 1, not {batch_size}")
         config = self.config(**settings)
-        taken = []
         for request in requests:
             if unknown := set(request) - REQUEST_KEYS:
                 raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
-            keys = ("text", "image", "audio", "video")
-            taken.append(self.take(*map(request.get, keys), config))
-        prompts = [
-            self.prompts([asked], config, request.get("system_prompt"))[0]
-            for asked, request in zip(taken, requests, strict=True)
-            if not asked.silent
-        ]
-        replies = iter(generate_batch(self.model, prompts, config, self.tokenizer) if prompts else [])
-        return [
-            NO_SPEECH if asked.silent
-            else cut(self.tokenizer.decode(next(replies)), config.stop_strings)
-            for asked in taken
-        ]
+        answers: list[str] = []
+        keys = ("text", "image", "audio", "video")
+        for start in range(0, len(requests), batch_size):
+            group = requests[start : start + batch_size]
+            taken = [self.take(*map(request.get, keys), config) for request in group]
+            prompts = [
+                self.prompts([asked], config, request.get("system_prompt"))[0]
+                for asked, request in zip(taken, group, strict=True) if not asked.silent
+            ]
+            replies = iter(generate_batch(self.model, prompts, config, self.tokenizer) if prompts else [])
+            for asked in taken:
+                text = NO_SPEECH if asked.silent else self.tokenizer.decode(next(replies))
+                answers.append(cut(text, config.stop_strings))
+        return answers
 
     def transcribe(self, audio, **settings) -> str:
         """The words of a recording of any length; "" where nobody speaks."""
@@ -405,16 +396,3 @@ def as_list(source) -> list:
     if source is None:
         return []
     return source if isinstance(source, list) else [source]
-
-
-def speakable(text: str) -> str:
-    """Refuse text with nothing in it to say."""
-    if not isinstance(text, str) or not text.strip():
-        raise UserError("there is no text to say")
-    return text
-
-
-def given(voice, speed, vocoder, seed) -> dict:
-    """Arguments for the speaker; what was left out keeps the speaker's own default."""
-    chosen = {"voice": voice, "speed": speed, "vocoder": vocoder, "seed": seed}
-    return {name: value for name, value in chosen.items() if value is not None}

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from inference.loudness import Loudness
+from inference.normalisation import can_say, normalise
 from inference.sentences import sentences
 from inference.synthesis import check_vocoder, in_chunks, waveform
 from models.checkpoint import read_json
@@ -22,7 +23,6 @@ from models.codec import MelCodec
 from models.errors import UserError
 from models.frontend import Frontend, Sentence
 from models.mel import SAMPLE_RATE
-from models.normalizer import can_say
 from models.talker import Talker
 from models.vocoder import Vocoder
 
@@ -138,9 +138,22 @@ class Speaker:
         seed: int = 0,
     ) -> tuple[Sentence, Iterator[Tensor]]:
         """One sentence's phones with their lengths, and its frames of codes, each (1, K)."""
-        ready = self.frontend(sentence, voice, speed)
+        ready = self.frontend(normalise(sentence), voice, speed)
         number = torch.tensor([self.frontend.voice_id(voice)])
         frames = self.talker.stream(
             ready.phones[None], ready.starts[None], ready.seconds[None], number, temperature, seed
         )
         return ready, frames
+
+
+def speakable(text: str) -> str:
+    """Refuse text with nothing in it to say."""
+    if not isinstance(text, str) or not text.strip():
+        raise UserError("there is no text to say")
+    return text
+
+
+def given(voice, speed, vocoder, seed) -> dict:
+    """Arguments for the speaker; what was left out keeps the speaker's own default."""
+    chosen = {"voice": voice, "speed": speed, "vocoder": vocoder, "seed": seed}
+    return {name: value for name, value in chosen.items() if value is not None}

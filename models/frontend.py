@@ -1,7 +1,7 @@
-"""The text front end: a sentence -> its phones and how long each lasts.
+"""The text front end: the words of a sentence -> its phones and how long each lasts.
 
-normaliser (rules) -> grapheme-to-phone (learned) -> durations (learned). Nothing here needs a
-speech engine or a dictionary. It makes no sound: the talker does, from what this returns.
+grapheme-to-phone (learned) -> durations (learned). Nothing here needs a speech engine or a
+dictionary. Text becomes words in inference/normalisation. It makes no sound: the Talker does.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from models.checkpoint import Pretrained
 from models.duration import DurationConfig, DurationModel
 from models.errors import UserError
 from models.g2p import G2PConfig, GraphemeToPhone
-from models.normalizer import normalise
 from models.phones import PAUSE_ID
 
 VOICES = {"rms": "American man", "slt": "American woman", "awb": "Scottish man"}
@@ -40,7 +39,7 @@ class Sentence:
 
 
 class Frontend(Pretrained):
-    """Text -> phones with durations."""
+    """Words -> phones with durations."""
 
     config_class = FrontendConfig
 
@@ -77,11 +76,10 @@ class Frontend(Pretrained):
         return ids, starts
 
     @torch.no_grad()
-    def forward(self, text: str, voice: str, speed: float = 1.0) -> Sentence:
-        """One sentence (or a short text) -> phones and durations."""
+    def forward(self, words: list[str], voice: str, speed: float = 1.0) -> Sentence:
+        """One sentence (or a short text), as words and pauses -> phones and durations."""
         if not SPEEDS[0] <= speed <= SPEEDS[1]:
             raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
-        words = normalise(text)
         device = self.g2p.head.weight.device
         ids, starts = (torch.tensor(row, device=device) for row in self.phones(words))
         number = torch.tensor([self.voice_id(voice)], device=device)

@@ -80,17 +80,35 @@ class GraphemeToPhone(nn.Module):
 
     @torch.no_grad()
     def phones(self, words: Sequence[str]) -> list[list[int]]:
-        """Phone ids of each word: best label per slot, repeats merged, blanks dropped."""
+        """Phone ids of each word, at least one a word: best label per slot, repeats merged.
+
+        Words longer than the network was trained on are read in parts.
+        """
         if not words:
             return []
-        letters = letters_to_ids(words).to(self.head.weight.device)
-        best = self(letters).argmax(-1)  # (B, 3L)
-        best = best.masked_fill((letters == 0).repeat_interleave(SLOTS, 1), PAD_ID)
-        out = []
-        for row in best.tolist():
-            kept = [p for i, p in enumerate(row) if p != PAD_ID and (i == 0 or p != row[i - 1])]
-            out.append(kept)
-        return out
+        parts = [split_long(word) for word in words]
+        letters = letters_to_ids([part for row in parts for part in row])
+        letters = letters.to(self.head.weight.device)
+        scores = self(letters)  # (B, 3L, phones)
+        blank = (letters == 0).repeat_interleave(SLOTS, 1)  # (B, 3L)
+        best = scores.argmax(-1).masked_fill(blank, PAD_ID)  # (B, 3L)
+        sounding = scores.masked_fill(blank[..., None], -torch.inf)[..., PAD_ID + 1 :]
+        loudest = sounding.amax(1).argmax(-1) + PAD_ID + 1  # (B,) for a row of blanks
+        read = iter([_collapse(row) or [one] for row, one in zip(best.tolist(), loudest.tolist())])
+        return [[phone for _ in row for phone in next(read)] for row in parts]
+
+
+def split_long(word: str) -> list[str]:
+    """The word in equal parts of at most LONGEST letters."""
+    count = -(-len(word) // LONGEST)
+    size = -(-len(word) // max(count, 1))
+    return [word[at : at + size] for at in range(0, len(word), size)]
+
+
+def _collapse(labels: list[int]) -> list[int]:
+    """CTC labels of the slots -> phones: repeats merged, blanks dropped."""
+    pairs = zip(labels, [PAD_ID, *labels])
+    return [label for label, before in pairs if label not in (PAD_ID, before)]
 
 
 def can_learn(word: str, phones: Sequence[int]) -> bool:

@@ -64,10 +64,11 @@ class VisionConfig:
 
 
 def image_to_tensor(image: Image.Image, trim: bool = True) -> Tensor:
-    """Any PIL image as the encoder wants it: upright, on white, 224² with its proportions kept.
+    """Any PIL image as the encoder wants it: upright, on white, 224².
 
-    A square picture is only scaled. A longer one first loses plain margins at its ends, as long as
-    it is longer than wide; what is then missing to a square has the colour of its edges.
+    A picture that is not square first loses plain margins at its longer ends, down to a square, so
+    that what stands on them keeps its proportions. What is then still longer is squeezed: the
+    encoder is trained on squeezed pictures.
 
     Args:
         trim: False keeps margins, so that things stay where they are from frame to frame.
@@ -78,10 +79,8 @@ def image_to_tensor(image: Image.Image, trim: bool = True) -> Tensor:
     image = upright_rgb(image)
     if trim and image.width != image.height:
         image = trim_ends(image)
-    scale = IMAGE_SIZE / max(image.size)
-    size = tuple(max(round(side * scale), 1) for side in image.size)
-    small = np.array(image.resize(size, Image.Resampling.BICUBIC))  # (h, w, 3)
-    return torch.from_numpy(squared(small)).permute(2, 0, 1)  # (3, 224, 224)
+    image = image.resize((IMAGE_SIZE, IMAGE_SIZE), Image.Resampling.BICUBIC)
+    return torch.from_numpy(np.array(image)).permute(2, 0, 1)  # (3, 224, 224)
 
 
 def upright_rgb(image: Image.Image) -> Image.Image:
@@ -121,19 +120,6 @@ def plain_run(lines: np.ndarray) -> int:
     colour = np.median(lines[0], axis=0)  # (3,)
     off = np.abs(lines - colour).max(axis=(1, 2)) > PLAIN  # (n,)
     return int(off.argmax()) if off.any() else len(lines)
-
-
-def squared(pixels: np.ndarray) -> np.ndarray:
-    """Pad the shorter side on both ends with the edges' median colour. (h, w, 3) -> (224, 224, 3)"""
-    h, w = pixels.shape[:2]
-    if h == w:
-        return pixels
-    edges = pixels[[0, -1]] if h < w else pixels[:, [0, -1]]  # the edges that get neighbours
-    out = np.empty((IMAGE_SIZE, IMAGE_SIZE, 3), np.uint8)
-    out[:] = np.median(edges.reshape(-1, 3), axis=0).round()
-    top, left = (IMAGE_SIZE - h) // 2, (IMAGE_SIZE - w) // 2
-    out[top : top + h, left : left + w] = pixels
-    return out
 
 
 class ConvBlock(nn.Module):

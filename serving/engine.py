@@ -1,0 +1,227 @@
+"""The decode loop that all requests share (continuous batching).
+
+One thread owns the model's decoding. Between steps it admits waiting requests, as many as there are
+free rows, and retires those that have ended or whose client has gone. A row's tokens are handed
+over at once and never waited for: a slow client holds nobody up.
+"""
+
+import logging
+import threading
+from collections import deque
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import torch
+from torch import Tensor
+
+from inference.config import GenerateConfig
+from inference.generation import context_length, find_native, prefill, thinker_of
+from inference.omni import Omni
+from inference.prompt import Prompt
+from inference.sampling import adjust, first_seen, likeliest_is_chosen, make_generators, sample
+from inference.stopping import StopWatch
+from models.audio import audio_tokens
+from models.tokenizer import IMAGE_TOKENS
+from serving.prefix import PrefixStore, marks_of, rest
+from serving.rows import RowCache
+
+MAX_ROWS = 8  # what the compiled step takes at once
+PREFIX_BYTES = 96 * 2**20  # kept caches: at 6 KiB a token, 16 full contexts of the tiny model
+
+log = logging.getLogger("serving")
+
+
+@dataclass
+class Token:
+    """One token of an answer."""
+
+    id: int
+    logprob: float | None = None  # natural logarithm, where asked for
+    top: list[tuple[int, float]] = field(default_factory=list)  # the likeliest, where asked for
+
+
+@dataclass
+class End:
+    """Why an answer ended: stop, length, cancelled or error."""
+
+    reason: str
+    error: Exception | None = None
+
+
+@dataclass(eq=False)  # jobs are told apart by identity
+class Job:
+    """One answer to be made.
+
+    `deliver` is called in the engine's thread with each Token, then once with an End.
+    """
+
+    prompt: Prompt
+    config: GenerateConfig
+    deliver: Callable[[Token | End], None]
+    top_logprobs: int | None = None  # None: no log-probabilities
+    cancelled: bool = False
+    cached: int = 0  # tokens of the prompt that were not read again
+    marks: list[int] = field(default_factory=list)
+    reply: list[int] = field(default_factory=list)
+
+    def start(self, tokenizer, capacity: int, logits: Tensor) -> None:
+        """Prepare to choose tokens, from the prompt's last logits (1, V)."""
+        self.watch = StopWatch(self.config.stop_strings, tokenizer)
+        self.most = min(self.config.max_new_tokens, capacity - len(self.prompt))
+        self.generators = make_generators(self.config.seed, 1)
+        self.seen = first_seen([self.prompt.ids], logits, self.config)
+
+    def choose(self, logits: Tensor, likeliest: int | None) -> str | None:
+        """Choose the next token from logits (1, V) -> why the answer has ended, or None."""
+        if likeliest is not None and likeliest_is_chosen([likeliest], self.config):
+            token = likeliest
+        else:
+            token = int(sample(logits, self.config, self.generators, self.seen))
+        if token == self.config.eos_token_id:
+            return "stop"
+        if self.seen is not None:
+            self.seen[0, token] = True
+        self.reply.append(token)
+        self.deliver(self._scored(token, logits))
+        if self.watch.push(token):
+            return "stop"
+        return "length" if len(self.reply) >= self.most else None
+
+    def _scored(self, token: int, logits: Tensor) -> Token:
+        if self.top_logprobs is None:
+            return Token(token)
+        plain = GenerateConfig(suppress_tokens=self.config.suppress_tokens)
+        scores = adjust(logits.float(), plain)[0].log_softmax(-1)  # (V,)
+        best = scores.topk(self.top_logprobs) if self.top_logprobs else None
+        top = [] if best is None else list(zip(best.indices.tolist(), best.values.tolist()))
+        return Token(token, float(scores[token]), top)
+
+
+class Engine:
+    """Answers jobs, MAX_ROWS at a time; others wait in the order they came."""
+
+    def __init__(self, omni: Omni) -> None:
+        self.omni, self.model = omni, omni.model
+        self.config = omni.config()
+        self.capacity = context_length(self.model, self.config)
+        self.rows = RowCache(thinker_of(self.model), MAX_ROWS, self.capacity, self.config)
+        self.prefixes = PrefixStore(PREFIX_BYTES)
+        self.media = (
+            getattr(self.model, "image_token", None),
+            getattr(self.model, "audio_token", None),
+            (IMAGE_TOKENS, audio_tokens),
+        )
+        self.waiting: deque[Job] = deque()
+        self.active: list[Job] = []
+        self.closed = False
+        self.changed = threading.Condition()
+        self.thread = threading.Thread(target=self._run, name="decode", daemon=True)
+
+    def start(self) -> None:
+        self.thread.start()
+
+    def close(self) -> None:
+        """Stop after the present step; what is unfinished ends with an error."""
+        with self.changed:
+            self.closed = True
+            self.changed.notify()
+        self.thread.join()
+
+    def submit(self, job: Job) -> None:
+        """Queue a job. Call from any thread."""
+        job.marks = marks_of(job.prompt, *self.media)
+        with self.changed:
+            self.waiting.append(job)
+            self.changed.notify()
+
+    def cancel(self, job: Job) -> None:
+        """Let a job end at the next step."""
+        with self.changed:
+            job.cancelled = True
+            self.changed.notify()
+
+    def _run(self) -> None:
+        with torch.inference_mode():
+            thinker = thinker_of(self.model)
+            find_native(thinker, thinker.new_cache(1, 1), self.config)  # compiled once a machine
+            while self._wait():
+                try:
+                    self._retire({job: "cancelled" for job in self.active if job.cancelled})
+                    self._admit()
+                    if self.active:
+                        self._step()
+                except Exception as error:
+                    log.exception("the decode loop failed; its requests end with an error")
+                    self._fail(error)
+        self._fail(RuntimeError("the server stops"))
+
+    def _wait(self) -> bool:
+        """Sleep until there is something to do; False once closed."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.waiting or self.active or self.closed)
+            return not self.closed
+
+    def _admit(self) -> None:
+        """Read the prompt of one waiting job: rows that are being decoded wait for no more."""
+        job = None
+        with self.changed:
+            while self.waiting and job is None and len(self.active) < MAX_ROWS:
+                job = self.waiting.popleft()
+                if job.cancelled:
+                    job.deliver(End("cancelled"))
+                    job = None
+        if job is None:
+            return
+        try:
+            cache, logits = self._read(job)
+            job.start(self.omni.tokenizer, self.capacity, logits)
+            reason = job.choose(logits, None)
+        except Exception as error:  # this request's alone
+            job.deliver(End("error", error))
+            return
+        if reason:
+            job.deliver(End(reason))
+            return
+        self.rows.admit(cache)
+        self.active.append(job)
+
+    def _read(self, job: Job):
+        """The prompt's cache of one row, and its last logits (1, V). What is known is not read."""
+        cache = self.prefixes.begin(job.marks, len(job.prompt))
+        if cache is None:
+            kind = self.config.cache_kind
+            cache = thinker_of(self.model).new_cache(1, len(job.prompt), kind)
+        job.cached = cache.length
+        left = rest(job.prompt, cache.length, *self.media)
+        native = find_native(thinker_of(self.model), cache, self.config)
+        logits = prefill(self.model, [left], cache, None, None, native).clone()
+        self.prefixes.keep(job.marks, cache)
+        return cache, logits
+
+    def _step(self) -> None:
+        """One token for each active row."""
+        logits, likeliest = self.rows.step([job.reply[-1] for job in self.active])
+        ended = {}
+        for row, job in enumerate(self.active):
+            best = None if likeliest is None else likeliest[row]
+            if reason := job.choose(logits[row : row + 1], best):
+                ended[job] = reason
+        self._retire(ended)
+
+    def _retire(self, ended: dict) -> None:
+        for job, reason in ended.items():
+            row = self.active.index(job)
+            cache = self.rows.retire(row)
+            self.active[row] = self.active[-1]
+            self.active.pop()
+            self.prefixes.keep([*job.marks, *job.reply][: cache.length], cache)
+            job.deliver(End(reason))
+
+    def _fail(self, error: Exception) -> None:
+        with self.changed:
+            lost = [*self.active, *self.waiting]
+            self.waiting.clear()
+        self.active.clear()
+        self.rows.clear()
+        for job in lost:
+            job.deliver(End("error", error))

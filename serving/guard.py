@@ -1,0 +1,134 @@
+"""Guard: who may ask, and how much may be sent. A pure ASGI wrapper around the application.
+
+Checks the Host (DNS rebinding), the Origin (another site's page), the API key, the size of a body
+and the time its upload takes. Refusals have OpenAI's shape.
+"""
+
+import asyncio
+import hmac
+from urllib.parse import urlsplit
+
+from serving.errors import ApiError, error_bytes
+
+MAX_BODY = 32 * 2**20  # bytes
+UPLOAD_SECONDS = 60.0  # for a whole body
+LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
+OPEN = frozenset({"/health"})  # no key needed; nor for the page's files, which hold no secret
+KEY_PROTOCOL = "openai-insecure-api-key."  # how a browser sends a key with a WebSocket
+
+
+class Guard:
+    """Lets a request through to `app`, or refuses it.
+
+    Args:
+        api_key: what clients must send; None: nothing.
+        local: whether only this machine can connect; then other host names are refused.
+    """
+
+    def __init__(self, app, api_key: str | None, local: bool) -> None:
+        self.app, self.api_key, self.local = app, api_key, local
+
+    async def __call__(self, scope, receive, send) -> None:
+        if scope["type"] not in ("http", "websocket"):
+            await self.app(scope, receive, send)
+            return
+        try:
+            self.check(scope)
+        except ApiError as error:
+            await refuse(scope, receive, send, error)
+            return
+        if scope["type"] == "websocket":
+            await self.app(scope, receive, send)
+            return
+        upload = Upload(receive, scope)
+        started = False
+
+        async def watched(message) -> None:
+            nonlocal started
+            started = True
+            await send(message)
+
+        try:
+            upload.check_length()
+            await self.app(scope, upload.receive, watched)
+        except ApiError as error:  # the upload's: others are answered within
+            if not started:
+                await refuse(scope, receive, send, error)
+
+    def check(self, scope) -> None:
+        """Refuse by headers alone."""
+        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in scope["headers"]}
+        host = headers.get("host", "")
+        if self.local and name_of(host) not in LOOPBACK:
+            raise ApiError(f"this server is for this machine only, not for {host[:80]!r}", 403)
+        origin = headers.get("origin")
+        if origin is not None and urlsplit(origin).netloc != host:
+            raise ApiError(f"pages of {origin[:80]!r} may not use this server", 403)
+        path = scope["path"]
+        guarded = path.startswith("/v1") or path == "/metrics"
+        if self.api_key is None or not guarded or path in OPEN:
+            return
+        if not hmac.compare_digest(key_of(headers).encode(), self.api_key.encode()):
+            raise ApiError("the API key is missing or wrong", 401, "invalid_api_key")
+
+
+def name_of(host: str) -> str:
+    """A host without its port."""
+    return urlsplit(f"//{host}").hostname or ""
+
+
+def key_of(headers: dict[str, str]) -> str:
+    """The key a client sent, by header or as a WebSocket's subprotocol."""
+    kind, _, key = headers.get("authorization", "").partition(" ")
+    if kind.lower() == "bearer":
+        return key.strip()
+    for protocol in headers.get("sec-websocket-protocol", "").split(","):
+        if protocol.strip().startswith(KEY_PROTOCOL):
+            return protocol.strip().removeprefix(KEY_PROTOCOL)
+    return ""
+
+
+class Upload:
+    """A request's body, bounded in bytes and seconds."""
+
+    def __init__(self, receive, scope) -> None:
+        self.inner, self.scope = receive, scope
+        self.taken, self.done = 0, False
+        self.until = asyncio.get_running_loop().time() + UPLOAD_SECONDS
+
+    def check_length(self) -> None:
+        """Refuse by what the client says it will send."""
+        for name, value in self.scope["headers"]:
+            if name == b"content-length" and value.isdigit() and int(value) > MAX_BODY:
+                raise too_large()
+
+    async def receive(self) -> dict:
+        if self.done:  # what comes now is the client leaving
+            return await self.inner()
+        try:
+            async with asyncio.timeout_at(self.until):
+                message = await self.inner()
+        except TimeoutError:
+            raise ApiError("the upload took too long", 408, "request_timeout") from None
+        self.taken += len(message.get("body", b""))
+        self.done = not message.get("more_body", False)
+        if self.taken > MAX_BODY:
+            raise too_large()
+        return message
+
+
+def too_large() -> ApiError:
+    return ApiError(f"a request may have {MAX_BODY // 2**20} MB", 413, "request_too_large")
+
+
+async def refuse(scope, receive, send, error: ApiError) -> None:
+    """Answer with an error; a WebSocket is not accepted."""
+    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+    headers += [(name.lower().encode(), value.encode()) for name, value in error.headers().items()]
+    kind = "http.response"
+    if scope["type"] == "websocket":
+        await receive()  # its request to connect
+        kind = "websocket.http.response"
+        headers = headers[:1]
+    await send({"type": f"{kind}.start", "status": error.status, "headers": headers})
+    await send({"type": f"{kind}.body", "body": error_bytes(error)})

@@ -1,0 +1,174 @@
+"""One answer of a realtime session: made, sent as it is made, and stopped when asked to."""
+
+import asyncio
+import logging
+from time import perf_counter
+from typing import TYPE_CHECKING
+
+from inference.media import SAMPLE_RATE
+from inference.output import pcm16
+from serving.answer import Answer, Sound
+from serving.encoding import WIRE_RATE, Resampler
+from serving.errors import ApiError
+from serving.realtime_items import Item, answerable, turns_of, wire_audio
+from serving.realtime_session import ResponseSettings
+from serving.service import new_id
+
+if TYPE_CHECKING:
+    from serving.realtime import Connection
+
+log = logging.getLogger("serving")
+STATUS = {"stop": "completed", "length": "incomplete"}
+
+
+class Response:
+    """An answer to the conversation as it is now."""
+
+    def __init__(self, connection: "Connection", settings: ResponseSettings) -> None:
+        self.connection, self.service = connection, connection.service
+        self.id = new_id("resp")
+        session = connection.session
+        self.speaks = (settings.output_modalities or session.output_modalities) == ["audio"]
+        self.instructions = settings.instructions
+        if self.instructions is None:
+            self.instructions = session.instructions
+        self.most = settings.max_output_tokens or session.max_output_tokens
+        given = settings.audio and settings.audio.output.voice
+        self.voice = given or session.audio.output.voice
+        self.speed = session.audio.output.speed
+        self.item: Item | None = None
+        self.answer: Answer | None = None
+        self.task: asyncio.Task | None = None
+        self.ended, self.reason = False, "client_cancelled"
+
+    async def run(self) -> None:
+        """Make and send it; whatever happens, `response.done` ends it."""
+        self.connection.send("response.created", response=self._shown("in_progress"))
+        try:
+            with self.service.place():
+                status, details = await self._make()
+        except asyncio.CancelledError:
+            status, details = "cancelled", {"type": "cancelled", "reason": self.reason}
+        except ApiError as error:
+            status, details = "failed", {"type": "failed", "error": error.body()["error"]}
+        except Exception:
+            log.exception("a realtime answer failed")
+            error = ApiError("the answer could not be made: the server logged why", 500)
+            status, details = "failed", {"type": "failed", "error": error.body()["error"]}
+        self._finish(status, details)
+
+    async def cancel(self, reason: str) -> None:
+        """Stop it and wait until it has said so."""
+        self.reason = reason
+        self.task.cancel()
+        await asyncio.gather(self.task, return_exceptions=True)
+        if not self.ended:  # it was stopped before it began
+            self._finish("cancelled", {"type": "cancelled", "reason": reason})
+
+    async def _make(self) -> tuple[str, dict | None]:
+        began = perf_counter()
+        items = list(self.connection.items.values())
+        system, turns = await turns_of(items)
+        if not turns:
+            raise ApiError("there is nothing to answer: create an item or commit sound first")
+        if turns[-1].reply is not None:
+            raise ApiError("the last item is an answer: there is nothing new to answer")
+        if not (turns[-1].text.strip() or turns[-1].media):
+            return "completed", None  # nothing was said
+        speech = None
+        if self.speaks:
+            speech = await self.service.speech(self.voice, self.speed, "voice")
+        most = {} if self.most == "inf" else {"max_new_tokens": self.most}
+        config = self.service.config(most)
+        prompt = "\n".join(filter(None, [self.instructions, *system])) or None
+        prepared = await self.service.prepare(prompt, answerable(turns), config)
+        self.answer = Answer(self.service, prepared, config, speech, began=began)
+        self._open()
+        change = Resampler(SAMPLE_RATE, WIRE_RATE)
+        async with self.answer:
+            async for event in self.answer:
+                if isinstance(event, Sound):
+                    self._sound(change.push(pcm16(event.samples)))
+                else:
+                    self._text(event.text)
+        self._sound(change.flush())
+        return STATUS[self.answer.reason], None
+
+    # ---- events
+
+    def _about(self) -> dict:
+        about = {"response_id": self.id, "item_id": self.item.id}
+        return about | {"output_index": 0, "content_index": 0}
+
+    def _open(self) -> None:
+        """Announce the answer's item."""
+        self.item = Item(new_id("item"), "assistant", spoken=self.speaks, status="in_progress")
+        send = self.connection.send
+        send(
+            "response.output_item.added", response_id=self.id, output_index=0,
+            item=self.item.shown(),
+        )
+        self.connection.add(self.item, done=False)
+        send("response.content_part.added", **self._about(), part=self._part())
+
+    def _part(self) -> dict:
+        if self.speaks:
+            return {"type": "audio", "transcript": self.item.text}
+        return {"type": "text", "text": self.item.text}
+
+    def _text(self, text: str) -> None:
+        if text:
+            self.item.text += text
+            kind = "output_audio_transcript" if self.speaks else "output_text"
+            self.connection.send(f"response.{kind}.delta", **self._about(), delta=text)
+
+    def _sound(self, pcm) -> None:
+        if self.speaks and len(pcm):
+            self.item.sound_ms += 1000 * len(pcm) / WIRE_RATE
+            self.connection.send(
+                "response.output_audio.delta", **self._about(), delta=wire_audio(pcm)
+            )
+
+    def _finish(self, status: str, details: dict | None) -> None:
+        """Close what was opened, and the response."""
+        send = self.connection.send
+        self.ended = True
+        if self.item is not None:
+            self.item.status = "completed" if status == "completed" else "incomplete"
+            if self.speaks:
+                send("response.output_audio.done", **self._about())
+                send(
+                    "response.output_audio_transcript.done", **self._about(),
+                    transcript=self.item.text,
+                )
+            else:
+                send("response.output_text.done", **self._about(), text=self.item.text)
+            send("response.content_part.done", **self._about(), part=self._part())
+            send(
+                "response.output_item.done", response_id=self.id, output_index=0,
+                item=self.item.shown(),
+            )
+            send("conversation.item.done", item=self.item.shown(), previous_item_id=None)
+        if status == "incomplete":
+            details = {"type": "incomplete", "reason": "max_output_tokens"}
+        send("response.done", response=self._shown(status, details))
+
+    def _shown(self, status: str, details: dict | None = None) -> dict:
+        shown = {
+            "id": self.id,
+            "object": "realtime.response",
+            "status": status,
+            "status_details": details,
+            "output": [self.item.shown()] if self.item else [],
+            "output_modalities": ["audio" if self.speaks else "text"],
+            "usage": None,
+        }
+        if self.answer is not None and status != "in_progress":
+            usage = self.answer.usage()
+            shown["usage"] = {
+                "total_tokens": usage["total_tokens"],
+                "input_tokens": usage["prompt_tokens"],
+                "output_tokens": usage["completion_tokens"],
+                "input_token_details": usage["prompt_tokens_details"],
+            }
+        return shown

@@ -1,0 +1,122 @@
+"""Settings of a realtime session: what they are at first, and `session.update`."""
+
+import copy
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, ValidationError
+
+from serving.errors import ApiError
+
+WIRE_RATE = 24_000  # Hz
+Modalities = Annotated[list[Literal["text", "audio"]], Field(min_length=1, max_length=1)]
+Instructions = Annotated[str, Field(max_length=100_000)]
+MaxTokens = Annotated[int, Field(ge=1, le=4096)] | Literal["inf"]
+Speed = Annotated[float, Field(allow_inf_nan=False)]
+
+
+class Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+class Format(Strict):
+    type: Literal["audio/pcm"] = "audio/pcm"
+    rate: Literal[24_000] = WIRE_RATE
+
+
+class TurnDetection(Strict):
+    type: Literal["server_vad"] = "server_vad"
+    threshold: float = Field(0.5, ge=0.05, le=0.95)
+    prefix_padding_ms: int = Field(300, ge=0, le=2000)
+    silence_duration_ms: int = Field(300, ge=100, le=5000)
+    create_response: bool = True
+    interrupt_response: bool = True
+    idle_timeout_ms: None = None
+
+
+class Transcription(Strict):
+    model: str = "muomni"
+    language: Literal["en"] | None = None
+    prompt: str | None = None
+
+
+class Input(Strict):
+    format: Format = Field(default_factory=Format)
+    transcription: Transcription | None = Field(default_factory=Transcription)
+    turn_detection: TurnDetection | None = Field(default_factory=TurnDetection)
+    noise_reduction: None = None
+
+
+class Output(Strict):
+    format: Format = Field(default_factory=Format)
+    voice: str | dict[str, str] = ""
+    speed: Speed = 1.0
+
+
+class Audio(Strict):
+    input: Input = Field(default_factory=Input)
+    output: Output = Field(default_factory=Output)
+
+
+class Session(Strict):
+    """What a client may set. The model's tools, tracing and prompts of OpenAI's are not here."""
+
+    type: Literal["realtime"] = "realtime"
+    model: Literal["muomni"] = "muomni"
+    output_modalities: Modalities = ["audio"]
+    instructions: Instructions = ""
+    max_output_tokens: MaxTokens = 128
+    audio: Audio = Field(default_factory=Audio)
+    tools: Annotated[list, Field(max_length=0)] = []
+    tool_choice: Literal["auto", "none"] = "auto"
+
+
+class ResponseOutput(Strict):
+    voice: str | dict[str, str] | None = None
+    format: Format | None = None
+
+
+class ResponseAudio(Strict):
+    output: ResponseOutput = Field(default_factory=ResponseOutput)
+
+
+class ResponseSettings(Strict):
+    """What `response.create` may set for one answer."""
+
+    output_modalities: Modalities | None = None
+    instructions: Instructions | None = None
+    max_output_tokens: MaxTokens | None = None
+    audio: ResponseAudio | None = None
+    conversation: Literal["auto"] | None = None
+    metadata: dict[str, Any] | None = None
+
+
+def checked(kind: type[BaseModel], values: Any, param: str) -> BaseModel:
+    """Values as a model; what is wrong with them is the client's error."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        first = error.errors()[0]
+        where = ".".join([param, *map(str, first["loc"])])
+        raise ApiError(f"{where}: {first['msg']}"[:300], code="invalid_value", param=where) from None
+
+
+def first_session(voice: str) -> Session:
+    session = Session()
+    session.audio.output.voice = voice
+    return session
+
+
+def updated(session: Session, values: Any) -> Session:
+    """The session with the given fields changed; those left out stay."""
+    if not isinstance(values, dict):
+        raise ApiError("session must be an object", code="invalid_value", param="session")
+    return checked(Session, merged(session.model_dump(), values), "session")
+
+
+def merged(old: dict, new: dict) -> dict:
+    """`new` laid over `old`, within objects too."""
+    result = copy.copy(old)
+    for name, value in new.items():
+        both = isinstance(value, dict) and isinstance(old.get(name), dict)
+        result[name] = merged(old[name], value) if both else value
+    return result

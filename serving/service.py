@@ -1,0 +1,174 @@
+"""Service: one loaded model and what its requests share: the decode loop, worker threads, a queue.
+
+Everything that computes runs in a few threads that never change in number, so memory stays flat:
+one decodes, one prepares prompts and writes transcripts, one speaks (a second of sound at a time,
+of each request in turn), one watches for speech, two open media.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass
+from secrets import token_hex
+
+import numpy as np
+
+from inference.config import GenerateConfig
+from inference.media import SAMPLE_RATE
+from inference.omni import Omni
+from models.errors import UserError
+from models.omni import OmniModel
+from serving.conversation import Asking, Conversations, Prepared, Recent
+from serving.engine import MAX_ROWS, Engine
+from serving.errors import ApiError
+from serving.metrics import Metrics
+
+MODEL = "muomni"
+SPOKEN = 512  # spoken answers that a client may refer to by id
+DEFAULT_VOICES = ("alloy", "default")  # OpenAI's usual name stands for the first voice
+
+
+@dataclass(frozen=True)
+class Speech:
+    """How an answer is spoken."""
+
+    voice: str
+    speed: float = 1.0
+
+
+class Service:
+    """What all endpoints use.
+
+    Args:
+        max_queue: requests that may wait beside the MAX_ROWS being answered; more get 429.
+    """
+
+    def __init__(self, omni: Omni, max_queue: int = 64) -> None:
+        self.omni = omni
+        self.engine = Engine(omni)
+        self.conversations = Conversations(omni)
+        self.spoken: Recent = Recent(SPOKEN)  # texts of spoken answers by id
+        self.metrics = Metrics()
+        self.most = MAX_ROWS + max_queue
+        self.busy = 0
+        self.sockets = 0  # open realtime sessions
+        self.workers = {
+            name: ThreadPoolExecutor(1, thread_name_prefix=name)
+            for name in ("prepare", "speak", "listen")
+        }
+
+    @property
+    def hears(self) -> bool:
+        """Whether the checkpoint has more than text."""
+        return isinstance(self.omni.model, OmniModel)
+
+    def start(self) -> None:
+        """Begin to answer; the voice loads meanwhile."""
+        self.engine.start()
+        if self.hears:
+            self.workers["speak"].submit(warm_up, self.omni)
+            self.workers["prepare"].submit(self.omni.transcribe, (WARM_UP, SAMPLE_RATE))
+
+    def close(self) -> None:
+        self.engine.close()
+        for worker in self.workers.values():
+            worker.shutdown(wait=True, cancel_futures=True)
+
+    @contextmanager
+    def place(self):
+        """A place in the bounded queue for the time of a request."""
+        if self.busy >= self.most:
+            raise ApiError(
+                f"the server is busy: {self.busy} requests are being answered or wait. Try again soon",
+                429, "rate_limit_exceeded",
+            )
+        self.busy += 1
+        self.metrics.busy.set(self.busy)
+        try:
+            yield
+        finally:
+            self.busy -= 1
+            self.metrics.busy.set(self.busy)
+
+    async def work(self, worker: str, function: Callable, *args):
+        """Run in a worker thread; a UserError becomes the client's error."""
+        try:
+            loop = asyncio.get_running_loop()
+            return await loop.run_in_executor(self.workers[worker], function, *args)
+        except UserError as error:
+            raise ApiError(str(error), code="invalid_value") from None
+
+    def config(self, settings: dict) -> GenerateConfig:
+        """Settings of an answer, checked."""
+        try:
+            return self.omni.config(**settings)
+        except UserError as error:
+            raise ApiError(str(error), code="invalid_value") from None
+
+    async def prepare(
+        self, system: str | None, turns: list[Asking], config: GenerateConfig
+    ) -> Prepared:
+        """The prompt of a conversation."""
+        return await self.work("prepare", self.conversations.prepare, system, turns, config)
+
+    async def voices(self) -> list[str]:
+        """Names of voices, the default first; none where the checkpoint is text alone."""
+        if not self.hears:
+            return []
+        speaker = await self.work("speak", lambda: self.omni.speaker)  # one thread loads it
+        return speaker.voices
+
+    async def speech(self, voice: str | dict | None, speed: float, param: str = "voice") -> Speech:
+        """How to speak, checked."""
+        await self.voices()
+        name = voice.get("id") if isinstance(voice, dict) else voice
+        name = None if name in DEFAULT_VOICES else name
+        try:
+            self.omni.check_speech(name, speed)
+        except UserError as error:
+            raise ApiError(str(error), code="invalid_value", param=param) from None
+        return Speech(name or self.omni.speaker.voices[0], speed)
+
+    async def speak(
+        self, sentences: AsyncIterator[str], how: Speech
+    ) -> AsyncIterator[np.ndarray]:
+        """Sound of sentences as they come, float32 chunks (samples,) at 16 kHz."""
+        async for sentence in sentences:
+            if not can_be_said(sentence):
+                continue
+            chunks = iter(self.omni.speak_stream(sentence, voice=how.voice, speed=how.speed))
+            while (chunk := await self.work("speak", next, chunks, None)) is not None:
+                yield chunk
+
+    async def transcribe(self, source) -> str:
+        """The words of a path or of (samples, rate)."""
+        return await self.work("prepare", self.omni.transcribe, source)
+
+
+# half a second of faint noise: what transcribing needs is loaded before the first person speaks
+WARM_UP = np.random.default_rng(0).normal(0, 1e-3, SAMPLE_RATE // 2).astype(np.float32)
+
+
+def warm_up(omni: Omni) -> None:
+    """Load the speaking parts and say a word, so that the first answer's sound does not wait."""
+    for _ in omni.speak_stream("Hello."):
+        pass
+
+
+def can_be_said(sentence: str) -> bool:
+    """Whether there is anything in it to pronounce."""
+    from inference.normalisation import can_say
+
+    return can_say(sentence)
+
+
+async def listed(items: Iterable[str]) -> AsyncIterator[str]:
+    """A list as an asynchronous iterator."""
+    for item in items:
+        yield item
+
+
+def new_id(prefix: str) -> str:
+    """An id as OpenAI's look."""
+    return f"{prefix}_{token_hex(12)}"

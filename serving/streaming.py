@@ -1,0 +1,79 @@
+"""Responses that end with their client: streams, and answers that somebody waits for."""
+
+import asyncio
+from collections.abc import AsyncIterator, Awaitable
+from contextlib import AsyncExitStack
+
+from starlette.requests import Request
+from starlette.responses import Response
+
+from serving.metrics import Metrics
+
+STALLED = 60.0  # seconds that a client may take none of a stream before it is given up
+
+
+class Gone(Exception):
+    """The client left before the answer was made."""
+
+
+async def disconnected(receive) -> None:
+    """Wait until the client has gone; its request has been read already."""
+    while (await receive())["type"] != "http.disconnect":
+        pass
+
+
+async def unless_gone(request: Request, answer: Awaitable):
+    """The result of `answer`, which is cancelled when the client leaves.
+
+    Raises:
+        Gone: it left.
+    """
+    work = asyncio.ensure_future(answer)
+    watch = asyncio.create_task(disconnected(request.receive))
+    try:
+        await asyncio.wait({work, watch}, return_when=asyncio.FIRST_COMPLETED)
+        if not work.done():
+            raise Gone
+        return work.result()
+    finally:
+        await finished(work, watch)
+
+
+async def finished(*tasks: asyncio.Future) -> None:
+    """Cancel tasks and wait until they have ended."""
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
+class Streamed(Response):
+    """A response of chunks as they are made. What `stack` holds is let go however it ends."""
+
+    def __init__(
+        self, chunks: AsyncIterator[bytes], kind: str, stack: AsyncExitStack, metrics: Metrics
+    ) -> None:
+        self.chunks, self.kind, self.stack, self.metrics = chunks, kind, stack, metrics
+        self.status_code, self.background = 200, None
+
+    async def __call__(self, scope, receive, send) -> None:
+        pump = asyncio.create_task(self._pump(send))
+        watch = asyncio.create_task(disconnected(receive))
+        try:
+            await asyncio.wait({pump, watch}, return_when=asyncio.FIRST_COMPLETED)
+            if not pump.done() or pump.exception():
+                self.metrics.disconnects.inc()
+        finally:
+            await finished(pump, watch)
+            await self.chunks.aclose()
+            await self.stack.aclose()
+
+    async def _pump(self, send) -> None:
+        headers = [(b"content-type", self.kind.encode()), (b"cache-control", b"no-store")]
+        headers.append((b"x-accel-buffering", b"no"))  # proxies: pass it on at once
+        await send({"type": "http.response.start", "status": 200, "headers": headers})
+        async for chunk in self.chunks:
+            if chunk:
+                message = {"type": "http.response.body", "body": chunk, "more_body": True}
+                async with asyncio.timeout(STALLED):
+                    await send(message)
+        await send({"type": "http.response.body", "body": b"", "more_body": False})

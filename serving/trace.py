@@ -1,0 +1,54 @@
+"""`POST /v1/trace`: the answer to a chat made once more, as a page that shows the model's inside."""
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from starlette.requests import Request
+
+from inference.config import GenerateConfig
+from inference.session import Turn
+from inference.tracepage import write_page
+from serving.conversation import Asking, parse
+from serving.errors import ApiError
+from serving.media import files_of
+from serving.schema import ChatBody
+from serving.service import Service, Speech
+from serving.streaming import unless_gone
+
+
+async def page(service: Service, body: ChatBody, request: Request) -> str:
+    """HTML of the last answer; one that the messages end with is made anew, from its question."""
+    messages = body.messages
+    if messages[-1].role == "assistant":
+        messages = messages[:-1]
+    system, turns = parse(messages, service.spoken)
+    config = service.config(body.settings())
+    speech = None
+    if body.speaks and body.audio is not None:
+        speech = await service.speech(body.audio.voice, body.audio.speed, "audio.voice")
+    with service.place():
+        work = service.work("prepare", make, service, system, turns, config, speech)
+        return await unless_gone(request, work)
+
+
+def make(
+    service: Service, system: str | None, turns: list[Asking], config: GenerateConfig,
+    speech: Speech | None,
+) -> str:
+    """Answer as a session would, and look into it."""
+    session = service.omni.session(system)
+    session.config = config
+    conversations = service.conversations
+    for turn, prompt in zip(turns[:-1], conversations.read(turns[:-1], config, session.head)):
+        session.turns.append(Turn(prompt, conversations.reply(turn.reply)))
+    last = turns[-1]
+    with files_of(last.media) as paths:
+        media = {kind: sources for kind, sources in paths.items() if sources}
+        answer = session.ask(last.text or None, **media)
+    if not answer.strip():
+        raise ApiError("the answer is empty: there is nothing to look into")
+    spoken = {"voice": speech.voice, "speed": speech.speed} if speech else None
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "trace.html"
+        write_page(path, session, spoken)
+        return path.read_text(encoding="utf-8")

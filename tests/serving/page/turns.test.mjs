@@ -1,0 +1,103 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { CONFIRM, GOES_ON, Turns } from "../../../serving/page/turns.js";
+
+const FRAME = 20; // ms
+
+/** Frames from `from` to `to` ms; all actions they cause. */
+function frames(turns, sound, from, to) {
+  const actions = [];
+  for (let at = from; at < to; at += FRAME) actions.push(...turns.frame(sound, at, FRAME));
+  return actions;
+}
+
+/** A turn that ended at 0 ms whose answer sounds from `at` on. */
+function speaking(at) {
+  const turns = new Turns();
+  turns.speechStarted(-1000);
+  turns.speechStopped(0);
+  assert.deepEqual(turns.committed(), ["respond"]);
+  assert.deepEqual(turns.soundStarted(), ["hold"]);
+  frames(turns, false, at - 400, at);
+  return turns;
+}
+
+test("a click ducks the answer and does not stop it", () => {
+  const turns = speaking(5000);
+  assert.deepEqual(frames(turns, true, 5000, 5060), ["duck", "forward"]);
+  assert.deepEqual(frames(turns, false, 5060, 6000), ["restore", "hold"]);
+  assert.equal(turns.state, "speaking");
+});
+
+test("speech stops the answer after some 300 ms, not before", () => {
+  const turns = speaking(5000);
+  frames(turns, true, 5000, 5100);
+  turns.speechStarted(5000);
+  assert.deepEqual(frames(turns, true, 5100, 5000 + CONFIRM - FRAME), []);
+  assert.deepEqual(frames(turns, true, 5000 + CONFIRM - FRAME, 5000 + CONFIRM), ["interrupt"]);
+  assert.equal(turns.state, "hearing");
+});
+
+test("a long sound that is not speech is let pass, and only ducks once", () => {
+  const turns = speaking(5000);
+  assert.deepEqual(frames(turns, true, 5000, 9000), ["duck", "forward", "restore", "hold"]);
+  assert.equal(turns.state, "speaking");
+  frames(turns, false, 9000, 9400);
+  assert.deepEqual(frames(turns, true, 9400, 9440), ["duck", "forward"]);
+});
+
+test("the server's word without a sound here, as of an echo, stops nothing", () => {
+  const turns = speaking(5000);
+  assert.deepEqual(turns.speechStarted(5000), []);
+  assert.deepEqual(frames(turns, false, 5000, 6000), []);
+  assert.deepEqual(turns.committed(), ["discard"]);
+});
+
+test("listening begins when the sound has ended", () => {
+  const turns = speaking(5000);
+  assert.equal(turns.state, "speaking");
+  assert.deepEqual(turns.answerEnded(), ["forward"]);
+  assert.equal(turns.state, "listening");
+});
+
+test("a speaker who goes on before the answer continues the same turn", () => {
+  const turns = new Turns();
+  turns.speechStarted(0);
+  turns.speechStopped(1000);
+  turns.committed();
+  assert.deepEqual(turns.speechStarted(1600), ["interrupt", "join"]);
+  turns.speechStopped(2500);
+  assert.deepEqual(turns.committed(), ["respond"]);
+});
+
+test("one who speaks later, or after the answer, begins a turn of their own", () => {
+  const turns = new Turns();
+  turns.speechStarted(0);
+  turns.speechStopped(1000);
+  turns.committed();
+  assert.deepEqual(turns.speechStarted(1000 + GOES_ON), ["interrupt"]);
+  const heard = speaking(500);
+  heard.answerEnded();
+  assert.deepEqual(heard.speechStarted(700), []);
+});
+
+test("where nothing was said, the turn is dropped", () => {
+  const turns = new Turns();
+  turns.speechStarted(0);
+  turns.speechStopped(300);
+  turns.committed();
+  assert.deepEqual(turns.nothingSaid(), ["interrupt", "discard"]);
+  assert.equal(turns.state, "listening");
+});
+
+test("a typed message interrupts and is answered", () => {
+  assert.deepEqual(speaking(5000).typed(), ["interrupt", "forward", "respond"]);
+  assert.deepEqual(new Turns().typed(), ["respond"]);
+});
+
+test("a key silences the answer, and listening begins", () => {
+  const turns = speaking(5000);
+  assert.deepEqual(turns.hushed(), ["interrupt", "forward"]);
+  assert.equal(turns.state, "listening");
+  assert.deepEqual(turns.hushed(), []);
+});
