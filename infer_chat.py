@@ -7,19 +7,33 @@ Thin: it checks flags, calls `inference`, prints. Answers go to stdout, everythi
 exit code 2.
 """
 
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+
 import argparse
 import sys
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TextIO
 
 from inference.config import GenerateConfig
-from inference.media import SAMPLE_RATE, check_file
+from inference.media import LIMITS, SAMPLE_RATE, Limits, check_file
 from inference.notice import Notice, show_notice
-from inference.output import AudioFile, WavStream, check_audio_path, check_page_path
-from models.errors import UserError, tell
+from inference.output import (
+    AUDIO_FORMATS,
+    AudioFile,
+    WavStream,
+    check_audio_path,
+    check_page_path,
+)
+from inference.progress import ProgressBar
+from inference.subtitles import FORMATS, check_transcript_path, line, write_transcript
+from models.errors import Parser, UserError, open_streams, output_lost, tell
+from models.fields import misfits
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
 --text "What did you hear?" transcribes it. --audio_out and --play speak the answer while it is
@@ -28,7 +42,7 @@ STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
     *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    "repetition_penalty",
+    "repetition_penalty", "vad", "video_sound",
     *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
     *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
 )
@@ -36,17 +50,28 @@ SETTINGS = (  # flags that are fields of GenerateConfig
 
 def build_parser() -> argparse.ArgumentParser:
     """All flags; their meaning together is checked in `check`."""
-    parser = argparse.ArgumentParser("infer_chat.py", description=ABOUT, allow_abbrev=False)
+    parser = Parser("infer_chat.py", description=ABOUT, allow_abbrev=False)
     ask = parser.add_argument_group("input")
     ask.add_argument("--text", "--prompt", action="append", help="what to ask")
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
+    ask.add_argument("--video_sound", action="store_true", help="hear the videos, too")
+    ask.add_argument(
+        "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
+    )
+    ask.add_argument(
+        "--limit", action="append", default=[], metavar="NAME=NUMBER",
+        help="how much of media is read: " + ", ".join(f"{k}={v:g}" for k, v in vars(LIMITS).items()),
+    )
     ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
+    hear = parser.add_argument_group("transcripts, of recordings of any length")
+    hear.add_argument("--timestamps", action="store_true", help="each segment with its times")
+    hear.add_argument("--transcript_out", metavar="PATH", help=f"write {', '.join(FORMATS)}")
     speak = parser.add_argument_group("speech")
     speak.add_argument(
-        "--audio_out", metavar="PATH", help="speech to .wav, .flac or .ogg; - is WAV to stdout"
+        "--audio_out", metavar="PATH", help=f"speech to {', '.join(AUDIO_FORMATS)}; - is WAV to stdout"
     )
     speak.add_argument("--play", action="store_true", help="speech to the sound device")
     speak.add_argument("--voice", help="who speaks (a wrong name lists them)")
@@ -129,9 +154,31 @@ def check(args: argparse.Namespace) -> None:
     if args.audio_out not in (None, STDOUT):
         check_audio_path(args.audio_out)
     check_trace(args.trace, bool(asked))
+    check_transcript(args)
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
             check_file(path, kind)
+
+
+def check_transcript(args: argparse.Namespace) -> None:
+    """Refuse transcripts of anything but one recording."""
+    if not (args.timestamps or args.transcript_out is not None):
+        return
+    flag = "--timestamps" if args.timestamps else "--transcript_out"
+    others = [name for name in ("text", "image", "audio_out", "trace") if getattr(args, name)]
+    if len(args.audio_in) + len(args.video) != 1 or others or args.play:
+        raise UserError(f"{flag} goes with one recording: --audio_in (or --video) and nothing to ask")
+    if args.transcript_out is not None:
+        check_transcript_path(args.transcript_out)
+
+
+def read_limits(given: list[str]) -> Limits:
+    """The limits with NAME=NUMBER settings in place of their defaults."""
+    pairs = [text.partition("=")[::2] for text in given]
+    values, wrong = misfits(Limits, dict(pairs), text=True)
+    if wrong:
+        raise UserError(f"--limit: {'; '.join(wrong)}")
+    return replace(LIMITS, **values)
 
 
 def check_trace(path: str | None, asked: bool) -> None:
@@ -145,9 +192,7 @@ def check_trace(path: str | None, asked: bool) -> None:
 
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
-    if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a character: show "?" instead
-        sys.stdout.reconfigure(errors="replace")
-        sys.stderr.reconfigure(errors="backslashreplace")
+    open_streams()
     args = build_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -157,30 +202,35 @@ def main(argv: list[str] | None = None) -> int:
         try:
             settings = {name: getattr(args, name) for name in SETTINGS}
             GenerateConfig(**settings)
+            limits = read_limits(args.limit)
             check(args)
-            return run(args, settings)
+            code = run(args, settings, limits)
+            sys.stdout.flush()
+            return code
         except UserError as error:
             return tell(error)
-        except BrokenPipeError:  # whoever read our output has left, as `| head` does
-            sys.stderr.close()
-            return 0
+        except OSError as error:
+            return output_lost(error)
         except KeyboardInterrupt:
             return 130
 
 
-def run(args: argparse.Namespace, settings: dict) -> int:
+def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
     """Read aloud, answer, or converse."""
     with ExitStack() as stack:
         sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
         from inference.omni import Omni  # torch is loaded only for a request that can be served
 
         omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+        omni.limits = limits
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)
         names = ("voice", "speed", "vocoder", "seed")
         speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if sinks or speech.keys() - {"seed"}:
             omni.check_speech(**speech)
+        if args.timestamps or args.transcript_out is not None:
+            return transcribe(omni, args, settings)
         media = {"image": args.image, "audio": args.audio_in, "video": args.video}
         if args.say is None and args.text is None and not any(media.values()):
             from inference.repl import Repl
@@ -206,6 +256,21 @@ def run(args: argparse.Namespace, settings: dict) -> int:
         write_page(args.trace, session, speech if sinks else None)
         if not args.quiet:
             print(f"wrote {args.trace}: open it in a browser", file=sys.stderr)
+    return 0
+
+
+def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
+    """Print the transcript segment by segment, with a bar of progress, and write it."""
+    (source,) = args.audio_in + args.video
+    found = []
+    with ProgressBar(args.quiet) as progress:
+        for segment in omni.segments(source, progress, **settings):
+            found.append(segment)
+            progress.write(line(segment) if args.timestamps else segment.text)
+    if args.transcript_out is not None:
+        write_transcript(args.transcript_out, found)
+        if not args.quiet:
+            print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
     return 0
 
 

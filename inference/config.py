@@ -6,6 +6,7 @@ from inference.caching.decodeplan import DEFAULT_TABLE, PLANS, Bucket, parse_tab
 from inference.caching.policy import Gates
 from models.cachekind import AUTO, parse_cache_kind
 from models.errors import UserError
+from models.fields import LARGEST, misfits, shown
 
 
 @dataclass(frozen=True)
@@ -36,9 +37,17 @@ class GenerateConfig:
     max_mean_kl: float = 0.01  # auto: mean divergence from fp32's distributions, in nats
     decode_plan: str = "none"  # none | fixed | auto, see inference.caching.decodeplan
     decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = its own
+    vad: bool = True  # sounds without speech are not transcribed (inference.vad)
+    video_sound: bool = False  # the sound of a video is heard with its frames
     native: str = "auto"  # compiled decoding: auto = where it serves, on = or fail, off = PyTorch alone
 
     def __post_init__(self) -> None:
+        _, wrong = misfits(type(self), vars(self))
+        if wrong:
+            raise UserError("; ".join(wrong))
+        for name, value in vars(self).items():
+            if type(value) is int and name != "seed" and abs(value) > LARGEST:
+                raise UserError(f"{name} must be at most {LARGEST}, not {shown(value)}")
         if self.max_new_tokens < 1:
             raise UserError(f"max_new_tokens must be at least 1, not {self.max_new_tokens}")
         if not 0.0 <= self.temperature < float("inf"):
@@ -58,7 +67,7 @@ class GenerateConfig:
         if self.ctc_weight is not None and not 0.0 <= self.ctc_weight < 1.0:
             raise UserError(f"ctc_weight must be 0 (off) or more and below 1, not {self.ctc_weight}")
         if self.seed is not None and not 0 <= self.seed < 2**63:
-            raise UserError(f"seed must be between 0 and 2^63 - 1, not {self.seed}")
+            raise UserError(f"seed must be between 0 and 2^63 - 1, not {shown(self.seed)}")
         if self.max_seq_len is not None and self.max_seq_len < 2:
             raise UserError(f"max_seq_len must be at least 2, not {self.max_seq_len}")
         if isinstance(self.stop_strings, str) or not all(self.stop_strings):

@@ -40,6 +40,7 @@ class Asked:
     text: str
     images: list[Tensor] = field(default_factory=list)  # each uint8 (3, 224, 224)
     mels: list[Tensor] = field(default_factory=list)  # each float (128, T)
+    silent: bool = False  # its sounds hold no speech, and there is no picture to ask about
     seen: frozenset[str] = frozenset()  # words for what its picture, or one before, shows
 
 

@@ -12,12 +12,13 @@ from inference.notice import notice
 from inference.noting import Asked
 from inference.omni import Omni
 from inference.prompt import Prompt
+from inference.vad import NO_SPEECH
 from models.errors import UserError
 
 WARNING, CRITICAL = 0.75, 0.90  # of the context in use
 CHANGEABLE = {  # between turns; the others shape the cache
     *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    *("repetition_penalty", "seed", "stop_strings"),
+    *("repetition_penalty", "seed", "stop_strings", "vad", "video_sound"),
 }
 
 
@@ -55,10 +56,15 @@ class ChatSession:
 
         Pieces taken are remembered even when the caller stops half way.
         """
-        return self.answer(self.omni.take(text, image, audio, video), text or "")
+        asked = self.omni.take(text, image, audio, video, self.config)
+        return self.answer(asked, text or "")
 
     def answer(self, asked: Asked, text: str) -> Iterator[str]:
         """The same for what is loaded already; `text` is what `messages` shows as the user's."""
+        if asked.silent:  # there is nothing to read: the conversation goes on as if it had not been
+            self.messages.append({"role": "user", "content": text})
+            self.messages.append({"role": "assistant", "content": NO_SPEECH})
+            return iter([NO_SPEECH])
         room = self.omni.room(self.config) - len(self.head)
         if self.turns and not asked.images:
             asked.seen = self.turns[-1].prompt.seen  # a picture may be asked about more than once
