@@ -25,7 +25,7 @@ from inference.notice import notice
 
 FOLDER = Path(__file__).parent
 SOURCES = tuple(
-    FOLDER / name for name in ("decode.cpp", "attention.h", "matrix.h", "tiles.h")
+    FOLDER / name for name in ("decode.cpp", "attention.h", "formats.h", "matrix.h", "tiles.h")
 )
 FLAGS = (
     *("-O3", "-march=native", "-fopenmp"),
