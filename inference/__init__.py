@@ -15,7 +15,7 @@ _HOME = {
     "generate_batch": "generation",
     "generate_iter": "generation",
     "SpeculativeGenerator": "speculative.generator",
-    "SpeculativeConfig": "speculative.generator",
+    "SpeculativeConfig": "speculative.config",
     "NgramDraft": "speculative.draft",
     "PromptLookup": "speculative.draft",
     "ThinkerDraft": "speculative.draft",

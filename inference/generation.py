@@ -270,9 +270,10 @@ class Generator:
         config: GenerateConfig = DEFAULT,
         reserve: int | None = None,
         tokenizer=None,
+        device: str | None = None,
     ) -> None:
         """`reserve` caps the cache's tokens where it is known how many will be needed."""
-        self.model = model
+        self.model = model.to(device) if device else model
         self.config = config
         self.tokenizer = tokenizer
         self.capacity = context_length(model, config)

@@ -54,7 +54,7 @@ class Omni:
         self.model = model
         self.tokenizer = tokenizer
         self.folder = folder
-        self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
+        self.draft = None  # (draft, what adds its settings to a config) after `use_draft`
         self.limits = LIMITS  # how much of media is read
         self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
@@ -173,21 +173,21 @@ class Omni:
             return Generator(self.model, config, reserve, self.tokenizer)
         from inference.speculative.generator import SpeculativeGenerator
 
-        draft, speculative = self.draft
-        return SpeculativeGenerator(self.model, draft, speculative, config, reserve, self.tokenizer)
+        draft, spec = self.draft
+        return SpeculativeGenerator(self.model, draft, spec(config), reserve, self.tokenizer)
 
-    def use_draft(self, source: str | Path, spec_k: int = 4) -> None:
+    def use_draft(self, source: str | Path, spec_k: int = 4, **options) -> None:
         """Decode speculatively: the same answers, sooner where guesses are right.
 
         Args:
             source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
                 guesses (export/draft_table.py); else the folder of a smaller Thinker.
         """
+        from inference.speculative.config import SpeculativeConfig, speculative
         from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
-        from inference.speculative.generator import SpeculativeConfig
         from inference.speculative.table import DraftTable
 
-        speculative = SpeculativeConfig(spec_k)
+        like = SpeculativeConfig(spec_k=spec_k, **options)
         if source == "lookup":
             draft = PromptLookup()
         elif Path(source).suffix == ".safetensors":
@@ -196,7 +196,7 @@ class Omni:
             weight = next(self.model.parameters())
             draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
             draft.check(thinker_of(self.model))
-        self.draft = draft, speculative
+        self.draft = draft, lambda config: speculative(config, like)
 
     def text(self, tokens: Iterator[int], config: GenerateConfig) -> Iterator[str]:
         """Text of tokens as they come, up to the first stop string."""
