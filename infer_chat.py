@@ -22,7 +22,7 @@ from typing import TextIO
 
 from inference.config import GenerateConfig
 from inference.media import LIMITS, SAMPLE_RATE, Limits, check_file
-from inference.notice import Notice, show_notice
+from inference.notice import Notice, notices_after, show_notice
 from inference.output import (
     AUDIO_FORMATS,
     AudioFile,
@@ -32,7 +32,8 @@ from inference.output import (
 )
 from inference.progress import ProgressBar
 from inference.subtitles import FORMATS, check_transcript_path, line, write_transcript
-from models.errors import Parser, UserError, open_streams, output_lost, tell
+from inference.timing import statistics
+from models.errors import Parser, UserError, one_line_errors, open_streams, output_lost
 from models.fields import misfits
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
@@ -42,9 +43,9 @@ STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
     *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    "repetition_penalty", "vad", "video_sound",
+    *("repetition_penalty", "do_sample", "vad", "video_sound"),
     *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
-    *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
+    *("max_seq_len", "cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
 )
 
 
@@ -83,6 +84,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument(
+        "--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given"
+    )
+    write.add_argument(
         "--num_beams", type=int, help="answers followed at once; default: 6 of a sound, 4 for notes, else 1"
     )
     write.add_argument(
@@ -110,6 +114,11 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--native", default="auto", help="compiled decoding: auto (default), on (or fail), off"
     )
+    run.add_argument(
+        "--max_context_length", dest="max_seq_len", type=int, metavar="TOKENS",
+        help="of prompt and answers; default: the model's",
+    )
+    run.add_argument("--stats", action="store_true", help="cache and times after each answer")
     run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
     run.add_argument(
         "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"
@@ -190,6 +199,7 @@ def check_trace(path: str | None, asked: bool) -> None:
     check_page_path(path)
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
     open_streams()
@@ -207,8 +217,6 @@ def main(argv: list[str] | None = None) -> int:
             code = run(args, settings, limits)
             sys.stdout.flush()
             return code
-        except UserError as error:
-            return tell(error)
         except OSError as error:
             return output_lost(error)
         except KeyboardInterrupt:
@@ -235,13 +243,15 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
         if args.say is None and args.text is None and not any(media.values()):
             from inference.repl import Repl
 
-            Repl(omni, args.system_prompt, speech, args.quiet, sinks, **settings).run()
+            repl = Repl(omni, args.system_prompt, speech, args.quiet, sinks, **settings)
+            repl.timed = args.stats
+            repl.run()
             return 0
         pieces: Iterable[str] = [args.say]
         session = None
         if args.say is None:
             question = args.text[0] if args.text else None
-            if args.trace:  # a session remembers what there is to look into
+            if args.trace or args.stats:  # a session remembers what there is to look into
                 session = omni.session(args.system_prompt, **settings)
                 answer = session.stream(question, **media)
             else:
@@ -250,7 +260,9 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
         seconds = speak(omni, pieces, sinks, speech)
     if args.audio_out not in (None, STDOUT) and not args.quiet:
         print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
-    if session is not None:
+    if args.stats and session is not None and session.generator.ids:
+        print(statistics(session.generator), file=sys.stderr)
+    if args.trace:
         from inference.tracepage import write_page
 
         write_page(args.trace, session, speech if sinks else None)
@@ -308,12 +320,13 @@ def text_stream(args: argparse.Namespace) -> TextIO | None:
 
 def shown(pieces: Iterable[str], out: TextIO | None) -> Iterator[str]:
     """The same pieces, each printed on its way."""
-    for piece in pieces:
+    with notices_after():
+        for piece in pieces:
+            if out is not None:
+                print(piece, end="", file=out, flush=True)
+            yield piece
         if out is not None:
-            print(piece, end="", file=out, flush=True)
-        yield piece
-    if out is not None:
-        print(file=out, flush=True)
+            print(file=out, flush=True)
 
 
 if __name__ == "__main__":

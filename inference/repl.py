@@ -16,9 +16,12 @@ from urllib.parse import unquote, urlsplit
 import numpy as np
 
 from inference.media import check_file
+from inference.notice import notices_after
 from inference.omni import Omni
 from inference.output import AUDIO_FORMATS, check_audio_path, write_audio, write_text
-from models.errors import UserError
+from inference.session import CHANGEABLE
+from inference.timing import statistics
+from models.errors import UserError, in_one_line
 
 HELP = """\
 /image PATH   show a picture with the next message     /audio PATH  let it hear a recording
@@ -27,7 +30,7 @@ HELP = """\
 /voice NAME   the voice to speak with                  /save FILE   .txt: the chat; .wav, .mp3, …: speech
 /stats        how full the context is                  /stats on    and the time of each answer
 /trace FILE   a page (.html) that shows the inside of the last answer
-/set temperature 0.7   or max_new_tokens, num_beams, top_k, top_p, min_p, repetition_penalty, seed
+/set          lists all settings; /set temperature 0.7 changes one, off unsets it
 /set video_sound on    hear the videos, too            /set vad off  transcribe sounds without speech
 /set notes off         answer at once, without writing down what is seen and heard (on: again)
 /reset        forget the conversation                  ↑ ↓          what was typed before
@@ -80,8 +83,11 @@ class Repl:
                 return
             try:
                 self.handle(line)
-            except UserError as error:
-                print(f"error: {error}", file=sys.stderr, flush=True)
+            except Exception as error:  # what the user can do something about; else it is a bug
+                told = in_one_line(error)
+                if told is None:
+                    raise
+                print(f"error: {told}", file=sys.stderr, flush=True)
 
     def handle(self, line: str) -> None:
         """One line: a command, or a message with whatever media wait for it."""
@@ -98,20 +104,21 @@ class Repl:
         media, self.waiting = self.waiting, {kind: [] for kind in MEDIA}
         pieces = self.session.stream(line, **media)
         self.spoken = None
-        try:
-            print("" if self.quiet else "μOmni: ", end="", flush=True)
-            if self.sinks:
-                self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
-            else:
-                deque(self.printed(pieces), maxlen=0)
-        except KeyboardInterrupt:
-            pieces.close()
-            for sink in self.sinks:
-                sink.drop()
-        finally:
-            print(flush=True)
+        with notices_after():
+            try:
+                print("" if self.quiet else "μOmni: ", end="", flush=True)
+                if self.sinks:
+                    self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
+                else:
+                    deque(self.printed(pieces), maxlen=0)
+            except KeyboardInterrupt:
+                pieces.close()
+                for sink in self.sinks:
+                    sink.drop()
+            finally:
+                print(flush=True)
         if self.timed and not self.quiet:
-            print(self.session.generator.timing.lines(), flush=True)
+            print(statistics(self.session.generator), flush=True)
 
     def stats(self, switch: str) -> None:
         if switch not in ("", "on", "off"):
@@ -122,6 +129,10 @@ class Repl:
 
     def set(self, words: str) -> None:
         name, _, value = words.partition(" ")
+        if not name:
+            for known in sorted(CHANGEABLE):
+                print(f"{known} {shown_setting(getattr(self.session.config, known))}", flush=True)
+            return
         self.session.set(**{name: parse_setting(name, value.strip())})
         self.say_done(f"{name} is {getattr(self.session.config, name)} from now on")
 
@@ -159,6 +170,7 @@ class Repl:
             raise UserError("/voice needs a name")
         self.omni.check_speech(name)
         self.speech = self.speech | {"voice": name}
+        self.say_done(f"{name} speaks from now on")
         self.spoken = None
 
     def save(self, typed: str) -> None:
@@ -233,6 +245,15 @@ def line_reader() -> Callable[[str], str]:
     from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
 
     return PromptSession(auto_suggest=AutoSuggestFromHistory()).prompt
+
+
+def shown_setting(value) -> str:
+    """A setting's value as `/set` takes it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ", ".join(value) or "off"
+    return "off" if value is None else str(value)
 
 
 def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...] | None:

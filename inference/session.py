@@ -12,10 +12,10 @@ from inference.notice import notice
 from inference.noting import Asked
 from inference.omni import Omni
 from inference.prompt import Prompt
+from inference.timing import cache_block
 from inference.vad import NO_SPEECH
 from models.errors import UserError
 
-WARNING, CRITICAL = 0.75, 0.90  # of the context in use
 CHANGEABLE = {  # between turns; the others shape the cache
     *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
     *("repetition_penalty", "seed", "stop_strings", "vad", "video_sound"),
@@ -123,11 +123,8 @@ class ChatSession:
         return dropped
 
     def level(self) -> str:
-        """One line on how full the context is."""
-        position, capacity = self.generator.position, self.generator.capacity
-        share = position / capacity
-        state = "OK" if share < WARNING else "WARNING" if share <= CRITICAL else "CRITICAL"
-        return f"KV cache: {position} / {capacity} ({100 * share:.1f} %) [{state}]"
+        """How full the context is."""
+        return cache_block(self.generator.position, self.generator.capacity)
 
     def set(self, **settings) -> None:
         """Change how the following turns are answered; nothing is read again."""
