@@ -7,19 +7,34 @@ Thin: it checks flags, calls `inference`, prints. Answers go to stdout, everythi
 exit code 2.
 """
 
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+
 import argparse
 import sys
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TextIO
 
 from inference.config import GenerateConfig
-from inference.media import SAMPLE_RATE, check_file
-from inference.notice import Notice, show_notice
-from inference.output import AudioFile, WavStream, check_audio_path, check_page_path
-from models.errors import UserError, tell
+from inference.media import LIMITS, SAMPLE_RATE, Limits, check_file
+from inference.notice import Notice, notices_after, show_notice
+from inference.output import (
+    AUDIO_FORMATS,
+    AudioFile,
+    WavStream,
+    check_audio_path,
+    check_page_path,
+)
+from inference.progress import ProgressBar
+from inference.subtitles import FORMATS, check_transcript_path, line, write_transcript
+from inference.timing import statistics
+from models.errors import Parser, UserError, one_line_errors, open_streams, output_lost
+from models.fields import misfits
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
 --text "What did you hear?" transcribes it. --audio_out and --play speak the answer while it is
@@ -28,25 +43,36 @@ STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
     *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    "repetition_penalty",
+    *("repetition_penalty", "do_sample", "vad", "video_sound"),
     *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
-    *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
+    *("max_seq_len", "cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
 )
 
 
 def build_parser() -> argparse.ArgumentParser:
     """All flags; their meaning together is checked in `check`."""
-    parser = argparse.ArgumentParser("infer_chat.py", description=ABOUT, allow_abbrev=False)
+    parser = Parser("infer_chat.py", description=ABOUT, allow_abbrev=False)
     ask = parser.add_argument_group("input")
     ask.add_argument("--text", "--prompt", action="append", help="what to ask")
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
+    ask.add_argument("--video_sound", action="store_true", help="hear the videos, too")
+    ask.add_argument(
+        "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
+    )
+    ask.add_argument(
+        "--limit", action="append", default=[], metavar="NAME=NUMBER",
+        help="how much of media is read: " + ", ".join(f"{k}={v:g}" for k, v in vars(LIMITS).items()),
+    )
     ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
+    hear = parser.add_argument_group("transcripts, of recordings of any length")
+    hear.add_argument("--timestamps", action="store_true", help="each segment with its times")
+    hear.add_argument("--transcript_out", metavar="PATH", help=f"write {', '.join(FORMATS)}")
     speak = parser.add_argument_group("speech")
     speak.add_argument(
-        "--audio_out", metavar="PATH", help="speech to .wav, .flac or .ogg; - is WAV to stdout"
+        "--audio_out", metavar="PATH", help=f"speech to {', '.join(AUDIO_FORMATS)}; - is WAV to stdout"
     )
     speak.add_argument("--play", action="store_true", help="speech to the sound device")
     speak.add_argument("--voice", help="who speaks (a wrong name lists them)")
@@ -57,6 +83,9 @@ def build_parser() -> argparse.ArgumentParser:
         "--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens, help="an answer's length"
     )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
+    write.add_argument(
+        "--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given"
+    )
     write.add_argument(
         "--num_beams", type=int, help="default: 6 for a sound, 4 to think about an image, else 1"
     )
@@ -88,6 +117,11 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--native", default="auto", help="compiled decoding: auto (default), on (or fail), off"
     )
+    run.add_argument(
+        "--max_context_length", dest="max_seq_len", type=int, metavar="TOKENS",
+        help="of prompt and answers; default: the model's",
+    )
+    run.add_argument("--stats", action="store_true", help="cache and times after each answer")
     run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
     run.add_argument(
         "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"
@@ -132,9 +166,31 @@ def check(args: argparse.Namespace) -> None:
     if args.audio_out not in (None, STDOUT):
         check_audio_path(args.audio_out)
     check_trace(args.trace, bool(asked))
+    check_transcript(args)
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
             check_file(path, kind)
+
+
+def check_transcript(args: argparse.Namespace) -> None:
+    """Refuse transcripts of anything but one recording."""
+    if not (args.timestamps or args.transcript_out is not None):
+        return
+    flag = "--timestamps" if args.timestamps else "--transcript_out"
+    others = [name for name in ("text", "image", "audio_out", "trace") if getattr(args, name)]
+    if len(args.audio_in) + len(args.video) != 1 or others or args.play:
+        raise UserError(f"{flag} goes with one recording: --audio_in (or --video) and nothing to ask")
+    if args.transcript_out is not None:
+        check_transcript_path(args.transcript_out)
+
+
+def read_limits(given: list[str]) -> Limits:
+    """The limits with NAME=NUMBER settings in place of their defaults."""
+    pairs = [text.partition("=")[::2] for text in given]
+    values, wrong = misfits(Limits, dict(pairs), text=True)
+    if wrong:
+        raise UserError(f"--limit: {'; '.join(wrong)}")
+    return replace(LIMITS, **values)
 
 
 def check_trace(path: str | None, asked: bool) -> None:
@@ -146,11 +202,10 @@ def check_trace(path: str | None, asked: bool) -> None:
     check_page_path(path)
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
-    if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a character: show "?" instead
-        sys.stdout.reconfigure(errors="replace")
-        sys.stderr.reconfigure(errors="backslashreplace")
+    open_streams()
     args = build_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -160,43 +215,48 @@ def main(argv: list[str] | None = None) -> int:
         try:
             settings = {name: getattr(args, name) for name in SETTINGS}
             GenerateConfig(**settings)
+            limits = read_limits(args.limit)
             check(args)
-            return run(args, settings)
-        except UserError as error:
-            return tell(error)
-        except BrokenPipeError:  # whoever read our output has left, as `| head` does
-            sys.stderr.close()
-            return 0
+            code = run(args, settings, limits)
+            sys.stdout.flush()
+            return code
+        except OSError as error:
+            return output_lost(error)
         except KeyboardInterrupt:
             return 130
 
 
-def run(args: argparse.Namespace, settings: dict) -> int:
+def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
     """Read aloud, answer, or converse."""
     with ExitStack() as stack:
         sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
         from inference.omni import Omni  # torch is loaded only for a request that can be served
 
         omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+        omni.limits = limits
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)
         names = ("voice", "speed", "vocoder", "seed")
         speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if sinks or speech.keys() - {"seed"}:
             omni.check_speech(**speech)
+        if args.timestamps or args.transcript_out is not None:
+            return transcribe(omni, args, settings)
         media = {"image": args.image, "audio": args.audio_in, "video": args.video}
         if args.say is None and args.text is None and not any(media.values()):
             from inference.repl import Repl
 
-            Repl(
+            repl = Repl(
                 omni, args.system_prompt, speech, args.quiet, sinks, args.show_thinking, **settings
-            ).run()
+            )
+            repl.timed = args.stats
+            repl.run()
             return 0
         pieces: Iterable[str] = [args.say]
         session = None
         if args.say is None:
             question = args.text[0] if args.text else None
-            if args.trace or args.show_thinking:  # a session remembers what there is to look into
+            if args.trace or args.stats or args.show_thinking:  # a session remembers all of it
                 session = omni.session(args.system_prompt, **settings)
                 answer = session.stream(question, **media)
                 if args.show_thinking and session.thinking and text_stream(args):
@@ -207,12 +267,29 @@ def run(args: argparse.Namespace, settings: dict) -> int:
         seconds = speak(omni, pieces, sinks, speech)
     if args.audio_out not in (None, STDOUT) and not args.quiet:
         print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
+    if args.stats and session is not None and session.generator.ids:
+        print(statistics(session.generator), file=sys.stderr)
     if args.trace:
         from inference.tracepage import write_page
 
         write_page(args.trace, session, speech if sinks else None)
         if not args.quiet:
             print(f"wrote {args.trace}: open it in a browser", file=sys.stderr)
+    return 0
+
+
+def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
+    """Print the transcript segment by segment, with a bar of progress, and write it."""
+    (source,) = args.audio_in + args.video
+    found = []
+    with ProgressBar(args.quiet) as progress:
+        for segment in omni.segments(source, progress, **settings):
+            found.append(segment)
+            progress.write(line(segment) if args.timestamps else segment.text)
+    if args.transcript_out is not None:
+        write_transcript(args.transcript_out, found)
+        if not args.quiet:
+            print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
     return 0
 
 
@@ -250,12 +327,13 @@ def text_stream(args: argparse.Namespace) -> TextIO | None:
 
 def shown(pieces: Iterable[str], out: TextIO | None) -> Iterator[str]:
     """The same pieces, each printed on its way."""
-    for piece in pieces:
+    with notices_after():
+        for piece in pieces:
+            if out is not None:
+                print(piece, end="", file=out, flush=True)
+            yield piece
         if out is not None:
-            print(piece, end="", file=out, flush=True)
-        yield piece
-    if out is not None:
-        print(file=out, flush=True)
+            print(file=out, flush=True)
 
 
 if __name__ == "__main__":

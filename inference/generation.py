@@ -14,8 +14,8 @@ import torch
 from torch import Tensor
 
 from inference.beams import beam_search, beams_for
+from inference.caching.decodeplan import query_chunk, windows
 from inference.config import GenerateConfig
-from inference.decodeplan import query_chunk, windows
 from inference.notice import notice
 from inference.prompt import Picture, Prompt, Sound
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
@@ -285,9 +285,10 @@ class Generator:
         config: GenerateConfig = DEFAULT,
         reserve: int | None = None,
         tokenizer=None,
+        device: str | None = None,
     ) -> None:
         """`reserve` caps the cache's tokens where it is known how many will be needed."""
-        self.model = model
+        self.model = model.to(device) if device else model
         self.config = config
         self.tokenizer = tokenizer
         self.capacity = context_length(model, config)

@@ -14,14 +14,18 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from inference.caching.planning import resolve
 from inference.config import GenerateConfig
+from inference.device import DTYPES, placed
 from inference.generation import Generator, context_length, generate_batch, thinker_of
-from inference.media import load_audio, load_image, load_video
+from inference.media import LIMITS, load_audio, load_image, load_video
 from inference.notice import notice
-from inference.planning import resolve
 from inference.prompt import Picture, Prompt, Sound, UserTurn
+from inference.speech import check_speech_parts, given, speakable
 from inference.stopping import cut, until
+from inference.subtitles import Segment
 from inference.thinking import think
+from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
@@ -38,11 +42,6 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tiny"
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
-DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "int8": torch.float32,
-}
 CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
 BATCH = 8  # requests answered together: compiled decoding serves no more rows
 REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
@@ -55,7 +54,8 @@ class Omni:
         self.model = model
         self.tokenizer = tokenizer
         self.folder = folder
-        self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
+        self.draft = None  # (draft, what adds its settings to a config) after `use_draft`
+        self.limits = LIMITS  # how much of media is read
         self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
 
@@ -72,7 +72,7 @@ class Omni:
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UserError(f"the checkpoint folder {folder} {what}")
-        if dtype not in DTYPES:
+        if dtype not in DTYPES:  # before the weights are read
             raise UserError(f"dtype {dtype} is unknown: use {', '.join(DTYPES)}")
         values = read_json(folder / "config.json")
         if not isinstance(values, dict):
@@ -85,16 +85,11 @@ class Omni:
             raise UserError(
                 f"{folder / 'config.json'} does not describe a model: {error!r}"
             ) from error
+        if kind is OmniModel:
+            check_speech_parts(folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
             raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
-        try:
-            model = model.to(torch.device(device), DTYPES[dtype])
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise UserError(f"cannot use the device {device!r}: {reason}") from None
-        if dtype == "int8":
-            thinker_of(model).round_to_int8()
-        return cls(model.eval(), tokenizer, folder)
+        return cls(placed(model, device, dtype), tokenizer, folder)
 
     # ---- text out
 
@@ -123,7 +118,10 @@ class Omni:
             settings: fields of GenerateConfig.
         """
         config = self.config(**settings)
-        prompt = self.prompt(text, image, audio, video, system_prompt, config)
+        asked = self.take(text, image, audio, video, config)
+        if asked.silent:
+            return iter([NO_SPEECH])
+        prompt = self.prompts([asked], config, system_prompt)[0]
         generator = self.generator(config, reserve=len(prompt) + config.max_new_tokens)
         return self.text(generator.stream(prompt), config)
 
@@ -139,17 +137,29 @@ class Omni:
             if unknown := set(request) - REQUEST_KEYS:
                 raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
         answers: list[str] = []
-        keys = ("text", "image", "audio", "video", "system_prompt")
+        keys = ("text", "image", "audio", "video")
         for start in range(0, len(requests), batch_size):
             group = requests[start : start + batch_size]
-            prompts = [self.prompt(*map(request.get, keys), config) for request in group]
-            replies = generate_batch(self.model, prompts, config, self.tokenizer)
-            answers += [cut(self.tokenizer.decode(ids), config.stop_strings) for ids in replies]
+            taken = [self.take(*map(request.get, keys), config) for request in group]
+            prompts = [
+                self.prompts([asked], config, request.get("system_prompt"))[0]
+                for asked, request in zip(taken, group, strict=True) if not asked.silent
+            ]
+            replies = iter(generate_batch(self.model, prompts, config, self.tokenizer) if prompts else [])
+            for asked in taken:
+                text = NO_SPEECH if asked.silent else self.tokenizer.decode(next(replies))
+                answers.append(cut(text, config.stop_strings))
         return answers
 
     def transcribe(self, audio, **settings) -> str:
-        """The words of a recording."""
-        return self.chat(TRANSCRIBE_QUESTION, audio=audio, **settings)
+        """The words of a recording of any length; "" where nobody speaks."""
+        return " ".join(segment.text for segment in self.segments(audio, **settings))
+
+    def segments(self, audio, progress=None, **settings) -> Iterator[Segment]:
+        """The words with their times, see inference.long_audio.transcribe_long."""
+        from inference.long_audio import transcribe_long
+
+        return transcribe_long(self, audio, self.limits, progress=progress, **settings)
 
     def session(self, system_prompt: str | None = None, **settings) -> "ChatSession":
         """A conversation that remembers; its cache lives across turns."""
@@ -161,32 +171,32 @@ class Omni:
         """What continues a context of this checkpoint."""
         if self.draft is None:
             return Generator(self.model, config, reserve, self.tokenizer)
-        from inference.speculative import SpeculativeGenerator
+        from inference.speculative.generator import SpeculativeGenerator
 
-        draft, speculative = self.draft
-        return SpeculativeGenerator(self.model, draft, speculative, config, reserve, self.tokenizer)
+        draft, spec = self.draft
+        return SpeculativeGenerator(self.model, draft, spec(config), reserve, self.tokenizer)
 
-    def use_draft(self, source: str | Path, spec_k: int = 4) -> None:
+    def use_draft(self, source: str | Path, spec_k: int = 4, **options) -> None:
         """Decode speculatively: the same answers, sooner where guesses are right.
 
         Args:
             source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
-                guesses (training/ngram.py); else the folder of a smaller Thinker.
+                guesses (export/draft_table.py); else the folder of a smaller Thinker.
         """
-        from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
-        from inference.speculative import SpeculativeConfig
-        from models.ngram import Ngram
+        from inference.speculative.config import SpeculativeConfig, speculative
+        from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
+        from inference.speculative.table import DraftTable
 
-        speculative = SpeculativeConfig(spec_k)
+        like = SpeculativeConfig(spec_k=spec_k, **options)
         if source == "lookup":
             draft = PromptLookup()
         elif Path(source).suffix == ".safetensors":
-            draft = NgramDraft(Ngram.load(source))
+            draft = NgramDraft(DraftTable.load(source))
         else:
             weight = next(self.model.parameters())
             draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
             draft.check(thinker_of(self.model))
-        self.draft = draft, speculative
+        self.draft = draft, lambda config: speculative(config, like)
 
     def text(self, tokens: Iterator[int], config: GenerateConfig) -> Iterator[str]:
         """Text of tokens as they come, up to the first stop string."""
@@ -299,12 +309,20 @@ class Omni:
         """One user turn and the opening of its answer, without thinking; cut to `room` tokens."""
         return self.phrase(self.take(text, image, audio, video), room)
 
-    def take(self, text, image=None, audio=None, video=None) -> UserTurn:
+    def take(
+        self, text, image=None, audio=None, video=None, config: GenerateConfig | None = None
+    ) -> UserTurn:
         """What a user brings, loaded and checked."""
         if text is not None and not isinstance(text, str):
             raise UserError(f"text must be a string, not {type(text).__name__}")
-        images, sounds = self.load_images(image, video), self.load_sounds(audio)
+        config = config or GenerateConfig(vad=False)
+        images, waves = self.load_images(image, video, config)
+        waves = self.load_sounds(audio) + waves
+        spoken = [wave for wave in waves if has_speech(wave)] if config.vad else waves
+        sounds = [Sound(log_mel(torch.from_numpy(wave))) for wave in spoken]
         text = (text or "").strip()
+        if waves and not sounds and not images:
+            return UserTurn(text, silent=True)
         if not text and not sounds:
             if not images:
                 raise UserError("there is nothing to answer: give text, an image, audio or video")
@@ -349,21 +367,22 @@ class Omni:
         )
         return kept
 
-    def load_images(self, image, video) -> list[Picture]:
-        """Images, then the frames of videos."""
+    def load_images(self, image, video, config) -> tuple[list[Picture], list[np.ndarray]]:
+        """Images, then the frames of videos; and the videos' sounds, float32 (samples,)."""
         images, videos = as_list(image), as_list(video)
         if images or videos:
             self.need_omni("seeing")
-        pictures = [load_image(source) for source in images]
-        pictures += [frame for source in videos for frame in load_video(source)]
-        return [Picture(image_to_tensor(picture)) for picture in pictures]
+        pixels = [image_to_tensor(load_image(source, self.limits)) for source in images]
+        clips = [load_video(source, self.limits, config.video_sound) for source in videos]
+        pixels += [image_to_tensor(frame, trim=False) for clip in clips for frame in clip.frames]
+        return list(map(Picture, pixels)), [clip.sound for clip in clips if clip.sound is not None]
 
-    def load_sounds(self, audio) -> list[Sound]:
-        """Recordings as log-mels."""
+    def load_sounds(self, audio) -> list[np.ndarray]:
+        """Sounds, each float32 (samples,) at 16 kHz."""
         sounds = as_list(audio)
         if sounds:
             self.need_omni("hearing")
-        return [Sound(log_mel(torch.from_numpy(load_audio(source)))) for source in sounds]
+        return [load_audio(source, self.limits) for source in sounds]
 
     def need_omni(self, sense: str) -> None:
         """Refuse what a text-only checkpoint cannot do."""
@@ -379,16 +398,3 @@ def as_list(source) -> list:
     if source is None:
         return []
     return source if isinstance(source, list) else [source]
-
-
-def speakable(text: str) -> str:
-    """Refuse text with nothing in it to say."""
-    if not isinstance(text, str) or not text.strip():
-        raise UserError("there is no text to say")
-    return text
-
-
-def given(voice, speed, vocoder, seed) -> dict:
-    """Arguments for the speaker; what was left out keeps the speaker's own default."""
-    chosen = {"voice": voice, "speed": speed, "vocoder": vocoder, "seed": seed}
-    return {name: value for name, value in chosen.items() if value is not None}

@@ -55,3 +55,4 @@ class UserTurn:
     text: str
     images: list[Picture] = field(default_factory=list)
     sounds: list[Sound] = field(default_factory=list)
+    silent: bool = False  # its sounds hold no speech, and there is no image to ask about

@@ -11,12 +11,13 @@ from inference.config import GenerateConfig
 from inference.notice import notice
 from inference.prompt import Prompt, UserTurn
 from inference.thinking import thoughts_of
+from inference.timing import cache_block
+from inference.vad import NO_SPEECH
 from models.errors import UserError
 
-WARNING, CRITICAL = 0.75, 0.90  # of the context in use
 CHANGEABLE = {  # between turns; the others shape the cache
     *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    *("repetition_penalty", "seed", "stop_strings"),
+    *("repetition_penalty", "seed", "stop_strings", "vad", "video_sound"),
 }
 
 
@@ -61,10 +62,15 @@ class ChatSession:
 
         Pieces taken are remembered even when the caller stops half way.
         """
-        return self.answer(self.omni.take(text, image, audio, video), text or "")
+        question = self.omni.take(text, image, audio, video, self.config)
+        return self.answer(question, text or "")
 
     def answer(self, question: UserTurn, text: str) -> Iterator[str]:
         """The same for what is loaded already; `text` is what `messages` shows as the user's."""
+        if question.silent:  # there is nothing to read: the conversation goes on as if it had not been
+            self.messages.append({"role": "user", "content": text})
+            self.messages.append({"role": "assistant", "content": NO_SPEECH})
+            return iter([NO_SPEECH])
         room = self.omni.room(self.config) - len(self.head)
         turn = Turn(self.omni.turns([question], self.config, room)[0])
         return self._stream(turn, text)
@@ -121,11 +127,8 @@ class ChatSession:
         return dropped
 
     def level(self) -> str:
-        """One line on how full the context is."""
-        position, capacity = self.generator.position, self.generator.capacity
-        share = position / capacity
-        state = "OK" if share < WARNING else "WARNING" if share <= CRITICAL else "CRITICAL"
-        return f"KV cache: {position} / {capacity} ({100 * share:.1f} %) [{state}]"
+        """How full the context is."""
+        return cache_block(self.generator.position, self.generator.capacity)
 
     def set(self, **settings) -> None:
         """Change how the following turns are answered; nothing is read again."""

@@ -16,7 +16,7 @@ FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- made by `python -m manual reference`; do not edit -->\n\n"
 COMMANDS = (
     "infer_chat.py", "serve.py", "inference/codec.py", "inference/manifest.py", "train.py",
-    "training/export.py", "training/ngram.py", "training/compare_attention.py", "export/gguf.py",
+    "training/export.py", "export/draft_table.py", "training/compare_attention.py", "export/gguf.py",
     "export/hf_tokenizer.py", "evaluate.py", "benchmark.py",
     "data/preview.py", "data/scenes/build.py", "data/readers/emoji.py", "data/corpus.py", "data/examples.py",
 )
@@ -109,7 +109,7 @@ def flags() -> str:
 def sources(place: str) -> list[Path]:
     """A file, or the files of a package."""
     path = ROOT / place
-    return [path] if path.is_file() else sorted(path.glob("*.py"))
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
 
 
 def is_dataclass(node: ast.stmt) -> bool:
@@ -183,7 +183,7 @@ def api() -> str:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOME"
     )
     for name, home in homes.items():
-        module = tree(ROOT / "inference" / f"{home}.py")
+        module = tree(ROOT / "inference" / f"{home.replace('.', '/')}.py")
         node = next(n for n in module.body if getattr(n, "name", None) == name)
         if isinstance(node, ast.FunctionDef):
             out.append(entry(node, "##"))

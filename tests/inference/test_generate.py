@@ -156,4 +156,4 @@ def test_timing_counts_what_was_run(omni):
     assert (generator.timing.prompt_tokens, generator.timing.tokens) == (3, len(reply))
     generator.generate(Prompt([60]))
     assert generator.timing.prompt_tokens == 2  # the last token of the reply, and the new one
-    assert "2 tokens" in generator.timing.lines()
+    assert "Tokens generated: 2" in generator.timing.block()

@@ -54,7 +54,7 @@ def test_full_context_drops_oldest_turns_with_a_notice_and_goes_on(omni, red, bl
         for _ in range(20):
             session.ask("more and more")
             assert session.generator.position <= 160
-    assert "KV cache: " in session.level()
+    assert "KV Cache usage:" in session.level()
 
 
 def test_a_stopped_answer_is_remembered_as_far_as_it_was_read(omni):

@@ -202,12 +202,12 @@ def page(omni, tmp_path_factory):
     return path, session, question
 
 
-def test_notes_are_told_from_the_question(omni):
+def test_thinking_is_told_from_the_question(omni):
     session, _ = ask(omni, audio=SOUND)
     data = page_data(session, trace(session), [])
-    assert [data["question"]] == data["notes"] and data["question"]
+    assert [data["question"]] == data["thinking"] and data["question"]
     session, _ = ask(omni, text="Hi")
-    assert page_data(session, trace(session), [])["notes"] == []
+    assert page_data(session, trace(session), [])["thinking"] == []
 
 
 def test_the_page_contains_every_piece(page):

@@ -1,7 +1,7 @@
-"""Count the table with which `--draft FILE` guesses: `python -m training.ngram --out FILE`.
+"""Count the table with which `--draft FILE` guesses: `python -m export.draft_table --out FILE`.
 
 From the training split of the world: conversations, and questions and captions of pictures. It takes
-seconds and no network; speculative decoding (inference/speculative.py) checks every guess.
+seconds and no network; speculative decoding (inference/speculative/) checks every guess.
 """
 
 from __future__ import annotations
@@ -15,15 +15,15 @@ from tqdm import tqdm
 
 from data.conversation import sample_conversation
 from data.scenes.build import SEEDS, MakeScene
+from inference.speculative.table import DraftTable
 from models.errors import one_line_errors
-from models.ngram import Ngram
 from models.tokenizer import Tokenizer
 
 CONVERSATIONS, SCENES = 20_000, 5_000  # ten seconds of counting
 Messages = list[dict]
 
 
-def lessons(conversations: int, scenes: int) -> Iterator[Messages]:
+def training_chats(conversations: int, scenes: int) -> Iterator[Messages]:
     """Chats of the training split."""
     rng = random.Random("ngram")
     for _ in range(conversations):
@@ -40,7 +40,7 @@ def lessons(conversations: int, scenes: int) -> Iterator[Messages]:
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m training.ngram", description=__doc__)
+    parser = argparse.ArgumentParser(prog="python -m export.draft_table", description=__doc__)
     parser.add_argument("--out", type=Path, required=True, help="safetensors file to write")
     parser.add_argument("--ckpt_dir", type=Path, default=Path("checkpoints/omni_sft_tiny"),
                         help="whose tokenizer")
@@ -50,8 +50,8 @@ def main(argv: list[str] | None = None) -> int:
                         help="questions about so many pictures")
     args = parser.parse_args(argv)
     tokenizer = Tokenizer(args.ckpt_dir / "tokenizer.model")
-    chats = tqdm(lessons(args.conversations, args.scenes), desc="counting", unit=" chats")
-    table = Ngram.count(tokenizer.encode_chat_targets(messages) for messages in chats)
+    chats = tqdm(training_chats(args.conversations, args.scenes), desc="counting", unit=" chats")
+    table = DraftTable.count(tokenizer.encode_chat_targets(messages) for messages in chats)
     table.save(args.out)
     print(f"wrote {args.out}: {sum(map(len, table.tables)):,} contexts")
     return 0

@@ -1,22 +1,25 @@
 """The automatic cache policy: decisions on given figures, plans that last, and one real probe."""
 
 import json
-from dataclasses import asdict
+from dataclasses import asdict, replace
+from time import perf_counter
 
 import pytest
 
 import infer_chat
-from inference.cachepolicy import Gates, Quality, cache_kinds, choose
-from inference.needle import FACT, needle
-from inference.planfile import DAY, read_plans, write_plans
-from inference.planning import kept, resolve
-from inference.probe import CacheProbe
+from inference import Notice
+from inference.caching.needle import FACT, needle
+from inference.caching.options import DAY
+from inference.caching.planfile import read_plans, write_plans
+from inference.caching.planning import kept, resolve
+from inference.caching.policy import Gates, Quality, cache_kinds, choose
+from inference.caching.probe import CacheProbe
 from models.cachekind import parse_cache_kind
 from models.errors import UserError
 
 GATES = Gates(max_delta_nll=0.05, max_ppl_ratio=1.01, max_mean_kl=0.01)
 GOOD = Quality(0.0, 1.0, 0.0)
-OPEN = {"max_delta_nll": 1e9, "max_ppl_ratio": 1e9, "max_mean_kl": 1e9}
+OPEN = {f"cache_quality_{name}": 1e9 for name in ("max_delta_nll", "max_ppl_ratio", "max_mean_kl")}
 
 
 class Figures:
@@ -82,7 +85,7 @@ def test_every_candidate_is_a_kind():
 def test_plans_are_kept_until_they_are_old(tmp_path, omni):
     path = tmp_path / "deep" / "plan.json"
     config = omni.config().__class__(
-        cache_kind="auto", cache_plan_path=str(path), cache_probe_days=2
+        cache_kind="auto", cache_plan_path=str(path), cache_plan_probe_interval_sec=2 * DAY
     )
     measured = []
 
@@ -102,7 +105,10 @@ def test_plans_are_kept_until_they_are_old(tmp_path, omni):
     memory: dict = {}
     ask(9 * DAY, "c", memory)
     ask(99 * DAY, "c", memory)
-    assert measured[-1] == 9 * DAY, "within one process a plan stays"
+    assert measured[-2:] == [9 * DAY, 99 * DAY], "a process that lives long measures again, too"
+    config = replace(config, cache_plan_probe=False)
+    ask(999 * DAY, "c", memory)
+    assert measured[-1] == 99 * DAY, "a plan may be said to hold for ever"
 
 
 def test_a_file_that_is_no_plan_is_refused_and_kept(tmp_path):
@@ -140,7 +146,7 @@ def test_a_real_probe_is_persisted_and_reused(omni, tmp_path, monkeypatch):
     reply = omni.chat("hello there", max_new_tokens=5, **settings)
     assert reply == omni.chat("hello there", max_new_tokens=5, cache_kind=config.cache_kind,
                               max_seq_len=context)
-    monkeypatch.setattr("inference.planning.plan_cache", lambda *_: pytest.fail("measured again"))
+    monkeypatch.setattr("inference.caching.planning.plan_cache", lambda *_: pytest.fail("measured again"))
     from inference.config import GenerateConfig
 
     again = resolve(GenerateConfig(**settings), thinker, omni.tokenizer, {})
@@ -157,7 +163,7 @@ def test_fp32_costs_nothing_and_coarser_kinds_ever_more(omni):
 
 @pytest.mark.parametrize("flags, words", [
     (("--cache_kind", "auto", "--cache_budget_mb", "0.001"), "the smallest, "),
-    (("--cache_kind", "q8_0", "--cache_budget_mb", "1"), "cache_kind auto"),
+    (("--cache_kind", "q8_0", "--cache_budget_mb", "0.001"), "use cache_kind auto"),
     (("--cache_kind", "auto", "--cache_plan", __file__), "no plan"),
     (("--decode_plan", "fixed", "--decode_table", "5"), "decode_table"),
     (("--cache_kind", "auto/q8_0"), "unknown"),
@@ -178,3 +184,26 @@ def test_the_command_line_plans_and_answers(nano_omni_dir, capsys, tmp_path):
     assert infer_chat.main(asked) == 0
     second = capsys.readouterr()
     assert second.out == first.out and "measuring" not in second.err
+
+
+def test_what_runs_is_what_is_timed_and_in_three_seconds(compiled_step, omni):
+    for native in ("auto", "off"):
+        memory, start = {}, perf_counter()
+        config = omni.config().__class__(cache_kind="auto", native=native)
+        resolve(config, omni.model.thinker, omni.tokenizer, memory)
+        assert perf_counter() - start < 3.0
+        (plan,) = memory.values()
+        compiled = compiled_step is not None and native == "auto"
+        assert plan["path"] == ("compiled" if compiled else "PyTorch")
+        assert any(c["tokens_per_second"] for c in plan["candidates"])
+
+
+def test_without_a_benchmark_the_smallest_exact_kind_is_taken():
+    figures = Figures(fp32=(4000, GOOD, 90.0), q8_0=(1000, GOOD, 60.0))
+    best, _ = choose(figures.rows, figures, None, GATES, race=False)
+    assert best.kind == "q8_0" and best.tokens_per_second is None
+
+
+def test_a_context_beyond_the_model_is_said(omni):
+    with pytest.warns(Notice, match="8192 is beyond this model: its context is 1024"):
+        assert omni.config(max_seq_len=8192).max_seq_len == 1024

@@ -1,8 +1,8 @@
-"""Ngram: which token mostly followed the same last few in other answers.
+"""Draft table: which token mostly followed the same last few in other answers.
 
 A table and no network, so a guess costs microseconds. It sees neither picture nor sound: it is good
-at how answers are put, and knows nothing of what they say. `training/ngram.py` counts it, and
-speculative decoding checks what it guesses (inference/draft.py).
+at how answers are put, and knows nothing of what they say. `export/draft_table.py` counts it, and
+speculative decoding checks what it guesses (inference/speculative/draft.py).
 """
 
 from __future__ import annotations
@@ -21,14 +21,14 @@ SURE = 0.4  # share of a context's continuations: less likely ones are not worth
 SEEN = 2  # times: a context met once says little
 
 
-class Ngram:
+class DraftTable:
     """Contexts of 1 to `ORDER` tokens, each with the token that mostly follows."""
 
     def __init__(self, tables: list[dict[tuple[int, ...], int]]) -> None:
         self.tables = tables  # [n - 1]: contexts of n tokens
 
     @classmethod
-    def count(cls, sequences: Iterable[tuple[list[int], list[int]]]) -> Ngram:
+    def count(cls, sequences: Iterable[tuple[list[int], list[int]]]) -> DraftTable:
         """From (ids, mask) of texts; only tokens whose mask is 1 are ever guessed."""
         counts: list[dict[tuple[int, ...], Counter]] = [defaultdict(Counter) for _ in range(ORDER)]
         for ids, mask in sequences:
@@ -66,13 +66,13 @@ class Ngram:
             save_file(tensors, temporary)
 
     @classmethod
-    def load(cls, path: str | Path) -> Ngram:
+    def load(cls, path: str | Path) -> DraftTable:
         """Read what `save` wrote.
 
         Raises:
             UserError: no such file, or another one.
         """
-        with reading(path, "a table of guesses", "python -m training.ngram"):
+        with reading(path, "a table of guesses", "python -m export.draft_table"):
             tensors = load_file(path)
             pairs = [(tensors[f"contexts_{n}"], tensors[f"next_{n}"]) for n in range(1, ORDER + 1)]
         return cls(

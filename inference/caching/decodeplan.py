@@ -7,7 +7,7 @@ only a table of the user's own does. No torch here.
 
 from dataclasses import dataclass
 
-from inference.planfile import NEAR
+from inference.caching.planfile import NEAR
 from models.errors import UserError
 
 PLANS = ("none", "fixed", "auto")
@@ -59,6 +59,8 @@ def query_chunk(plan: tuple[Bucket, ...], context: int) -> int | None:
 
 def windows(plan: tuple[Bucket, ...]) -> tuple[tuple[int, int | None], ...]:
     """(context, window) as models.cache takes them: beyond so many tokens, look so far back."""
+    if not any(bucket.window for bucket in plan):
+        return ()
     starts = [0] + [bucket.up_to for bucket in plan[:-1]]
     return tuple((start, bucket.window) for start, bucket in zip(starts, plan))
 

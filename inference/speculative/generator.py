@@ -1,11 +1,10 @@
 """Speculative decoding: a draft guesses several tokens, the model checks them in one pass.
 
 What comes out has exactly the model's own distribution, whatever the draft: rejection sampling,
-arXiv:2211.17192. Where guesses come from is inference.draft's business.
+arXiv:2211.17192. Where guesses come from is inference.speculative.draft's business.
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from time import perf_counter
 
 import torch
@@ -13,8 +12,7 @@ from torch import Tensor
 
 from inference.beams import beams_for
 from inference.config import GenerateConfig
-from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
-from inference.generation import DEFAULT, Generator, check_fits, find_native, thinker_of
+from inference.generation import Generator, check_fits, find_native, thinker_of
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import (
@@ -24,27 +22,20 @@ from inference.sampling import (
     likeliest_is_chosen,
     make_generators,
 )
+from inference.speculative.config import MAX_K, TRIAL, SpeculativeConfig, speculative
+from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
 from inference.stopping import StopWatch
-from models.errors import UserError
+from models.thinker import Thinker
 
-
-@dataclass(frozen=True)
-class SpeculativeConfig:
-    """How far to guess."""
-
-    spec_k: int = 4  # tokens guessed at once, to begin with
-    adaptive: bool = True  # one more after a round all right, as many as were right otherwise
-    max_k: int = 12
-    min_acceptance: float = 0.2  # below this share of right guesses a reply goes on without
-    trial: int = 24  # guesses before that is judged
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.spec_k <= self.max_k:
-            raise UserError(f"spec_k must be between 1 and {self.max_k}, not {self.spec_k}")
+DEFAULT = SpeculativeConfig()
 
 
 def accept(
-    drafted: list[int], q: Tensor | None, p: Tensor, generator: torch.Generator
+    drafted: list[int],
+    q: Tensor | None,
+    p: Tensor,
+    generator: torch.Generator,
+    method: str = "reject_sampling",
 ) -> list[int]:
     """The guesses that stand, and one token more that the model chose itself.
 
@@ -52,7 +43,10 @@ def accept(
         drafted: k token ids.
         q: (k, V) distributions they were drawn from; None: each was certain.
         p: (k + 1, V) the model's distributions in the same places and after them.
+        method: reject_sampling, or exact_match: the model draws, and equal guesses stand.
     """
+    if method == "exact_match":
+        return accept_equal(drafted, p, generator)
     for i, token in enumerate(drafted):
         chance = p[i, token] if q is None else p[i, token] / q[i, token]
         if float(torch.rand((), generator=generator)) < float(chance):
@@ -64,6 +58,16 @@ def accept(
             left = (left - q[i]).clamp_min(0)
         return [*drafted[:i], int(draw(left.log()[None], [generator]))]
     return [*drafted, int(draw(p[-1:].log(), [generator]))]
+
+
+def accept_equal(drafted: list[int], p: Tensor, generator: torch.Generator) -> list[int]:
+    """What the model draws for itself, as long as the guesses are the same, and one token more."""
+    chosen: list[int] = []
+    for i, row in enumerate(p):
+        chosen.append(int(draw(row.log()[None], [generator])))
+        if i == len(drafted) or chosen[-1] != drafted[i]:
+            break
+    return chosen
 
 
 def agreement(drafted: list[int], likeliest: list[int]) -> int:
@@ -79,19 +83,23 @@ class SpeculativeGenerator(Generator):
 
     def __init__(
         self,
-        target,
-        draft: PromptLookup | NgramDraft | ThinkerDraft,
-        speculative: SpeculativeConfig = SpeculativeConfig(),  # noqa: B008  (frozen)
+        target_model,
+        draft_model: "PromptLookup | NgramDraft | ThinkerDraft | Thinker",
         config: GenerateConfig = DEFAULT,
         reserve: int | None = None,
         tokenizer=None,
+        device=None,
     ) -> None:
-        super().__init__(target, config, reserve, tokenizer)
+        """`config` may be a plain GenerateConfig; `draft_model` a draft, or a smaller model itself."""
+        config = speculative(config, DEFAULT)
+        super().__init__(target_model, config, reserve, tokenizer, device)
+        model = thinker_of(draft_model)
+        draft = ThinkerDraft(model.to(device)) if isinstance(model, Thinker) else draft_model
         if isinstance(draft, ThinkerDraft):
-            draft.check(thinker_of(target))
-        self.draft, self.speculative = draft, speculative
+            draft.check(thinker_of(target_model))
+        self.draft = draft
         self.guessed = self.right = self.passes = 0  # of the latest call
-        self.k = speculative.spec_k
+        self.k = config.spec_k
 
     @property
     def acceptance_rate(self) -> float:
@@ -100,14 +108,14 @@ class SpeculativeGenerator(Generator):
 
     def stream(self, prompt: Prompt, config: GenerateConfig | None = None) -> Iterator[int]:
         """As `Generator.stream`, with the same tokens in greedy mode."""
-        config = config or self.config
+        config = speculative(config or self.config, self.config)
         if beams_for(config, prompt) > 1:  # several answers are followed: there is no one to guess
             yield from super().stream(prompt, config)
             return
         check_fits(prompt, self.capacity - self.position)
         watch = StopWatch(config.stop_strings, self.tokenizer)
         self.guessed = self.right = self.passes = 0
-        self.k = self.speculative.spec_k
+        self.k = config.spec_k
         logits = self._read(prompt, config)
         (generator,) = make_generators(config.seed, 1)
         room = self.capacity - self.position
@@ -139,7 +147,7 @@ class SpeculativeGenerator(Generator):
     def _round(self, config: GenerateConfig, left: int, generator: torch.Generator) -> list[int]:
         """One pass of the model over the last token and the guesses -> tokens that stand."""
         timing, start = self.timing, perf_counter()
-        count = min(self._guesses(), left - 1)
+        count = min(self._guesses(config), left - 1)
         drafted, q = self.draft.propose(self.ids, count, config, generator)
         logits, likeliest, seconds = self._check(self.ids[self.cache.length :] + drafted)
         timing.head += seconds
@@ -151,11 +159,13 @@ class SpeculativeGenerator(Generator):
             else:
                 contexts = [self.ids + drafted[:i] for i in range(len(drafted) + 1)]
                 p = distribution(logits, config, first_seen(contexts, logits, config))
-                tokens = accept(drafted, q, p, generator)
+                tokens = accept(drafted, q, p, generator, config.spec_method)
         self.cache.truncate(len(self.ids) + len(tokens) - 1)  # the wrong guesses are forgotten
         self.passes += 1
-        self._judge(len(drafted), len(tokens) - 1)
-        return tokens
+        self._judge(config, len(drafted), len(tokens) - 1)
+        if config.spec_extra_token or not drafted:
+            return tokens
+        return self._without_extra(tokens, drafted)
 
     def _check(self, new: list[int]) -> tuple[Tensor, list[int], float]:
         """Run tokens into the cache -> logits (T, V), the likeliest next of each, seconds of both.
@@ -171,14 +181,21 @@ class SpeculativeGenerator(Generator):
         start = perf_counter()
         return thinker.logits(hidden[0]), [], perf_counter() - start
 
-    def _guesses(self) -> int:
-        """How many to ask for: none once the draft has proved useless for this reply."""
-        tried = self.guessed >= self.speculative.trial
-        return 0 if tried and self.acceptance_rate < self.speculative.min_acceptance else self.k
+    def _without_extra(self, tokens: list[int], drafted: list[int]) -> list[int]:
+        """The guesses alone where all of them stood."""
+        if len(tokens) <= len(drafted):
+            return tokens
+        self.cache.truncate(len(self.ids) + len(drafted) - 1)  # the last one is run again
+        return tokens[:-1]
 
-    def _judge(self, guessed: int, right: int) -> None:
+    def _guesses(self, config: SpeculativeConfig) -> int:
+        """How many to ask for: none once the draft has proved useless for this reply."""
+        useless = self.acceptance_rate < config.spec_disable_below_accept
+        return 0 if self.guessed >= TRIAL and useless else self.k
+
+    def _judge(self, config: SpeculativeConfig, guessed: int, right: int) -> None:
         self.guessed += guessed
         self.right += right
-        if self.speculative.adaptive and guessed:
-            longest = min(self.k + 1, self.speculative.max_k)
+        if config.spec_k_adaptive and guessed:
+            longest = min(self.k + 1, MAX_K)
             self.k = longest if right == guessed else max(1, right)

@@ -10,8 +10,8 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.sampling import distribution, draw, first_seen
+from inference.speculative.table import DraftTable
 from models.errors import UserError
-from models.ngram import Ngram
 from models.thinker import Thinker
 
 LONGEST_MATCH, SHORTEST_MATCH = 4, 2  # tokens; one alone is matched by chance too often
@@ -37,7 +37,7 @@ class PromptLookup:
 class NgramDraft:
     """What mostly follows the last few tokens in other answers."""
 
-    def __init__(self, table: Ngram) -> None:
+    def __init__(self, table: DraftTable) -> None:
         self.table = table
 
     def propose(

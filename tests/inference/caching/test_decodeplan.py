@@ -5,8 +5,8 @@ import dataclasses
 import pytest
 import torch
 
-from inference import GenerateConfig, generate, generate_batch
-from inference.decodeplan import (
+from inference import GenerateConfig, Generator, generate, generate_batch
+from inference.caching.decodeplan import (
     DEFAULT_TABLE,
     Bucket,
     format_table,
@@ -55,13 +55,34 @@ def test_bad_tables_are_refused(text):
 
 def test_bad_settings_are_refused():
     for wrong in ({"decode_plan": "some"}, {"decode_table": "max:0:0"},
-                  {"cache_budget_mb": 1.0}, {"cache_plan_path": "x"},
-                  {"cache_kind": "auto", "cache_budget_mb": 0}, {"max_ppl_ratio": 0.5},
-                  {"cache_probe_days": -1}):
+                  {"cache_plan_path": "x"}, {"decode_local_window": 9},
+                  {"decode_plan": "auto", "decode_bucket_short": 9, "decode_bucket_mid": 9},
+                  {"decode_plan": "fixed", "decode_table": "max:0:0", "decode_q_chunk": 8},
+                  {"cache_kind": "auto", "cache_budget_mb": 0}, {"cache_quality_max_ppl_ratio": 0.5},
+                  {"cache_plan_probe_interval_sec": -1}):
         with pytest.raises(UserError, match="|".join(wrong)):
             GenerateConfig(**wrong)
     with pytest.raises(UserError, match="Omni"):
         GenerateConfig(decode_plan="auto").plan()
+
+
+def test_documented_fields_make_the_table():
+    fixed = GenerateConfig(decode_plan="fixed", decode_q_chunk=128, decode_local_window=512)
+    assert fixed.plan() == (Bucket(None, 128, 512),)
+    auto = GenerateConfig(
+        decode_plan="auto", decode_bucket_short=512, decode_bucket_mid=2048, decode_local_window=512
+    )
+    assert parse_table(auto.table()) == (Bucket(512), Bucket(2048), Bucket(None, None, 512))
+
+
+@pytest.mark.parametrize("plan", ["fixed", "auto"])
+def test_a_plan_keeps_compiled_decoding(compiled_step, omni, plan):
+    if compiled_step is None:
+        pytest.skip("no C++ compiler here")
+    config = omni.config(decode_plan=plan, max_new_tokens=4, native="on")
+    generator = Generator(omni.model, config)
+    assert len(generator.generate(omni.prompt("hello", *[None] * 4, config))) > 0
+    assert generator.native is not None and generator.cache.windows == ()
 
 
 def test_the_smallest_of_the_quick_chunks_is_taken():

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from dataclasses import asdict, dataclass, fields
 from typing import Protocol
 
-from inference.planfile import NEAR
+from inference.caching.planfile import NEAR
 from models.cachekind import KVCacheKind
 from models.errors import UserError
 
@@ -37,7 +37,9 @@ class Gates:
     def __post_init__(self) -> None:
         for name, least in (("max_delta_nll", 0), ("max_ppl_ratio", 1), ("max_mean_kl", 0)):
             if not getattr(self, name) >= least:
-                raise UserError(f"{name} must be {least} or more, not {getattr(self, name)}")
+                raise UserError(
+                    f"cache_quality_{name} must be {least} or more, not {getattr(self, name)}"
+                )
 
     def refusal(self, quality: Quality) -> str | None:
         """The first gate that is not passed, in words; a figure that is no number passes none."""
@@ -63,12 +65,13 @@ class Candidate:
 
 
 class Measurements(Protocol):
-    """Who measures; a test's figures, or inference.probe."""
+    """Who measures; a test's figures, or inference.caching.probe."""
 
     def nbytes(self, kind: str) -> int:
         """Bytes of a full context; UserError where the model cannot have this kind."""
 
-    def quality(self, kind: str) -> Quality: ...
+    def quality(self, kind: str) -> Quality | None:
+        """None where there is no time left for it."""
 
     def speeds(self, kinds: list[str]) -> dict[str, float]:
         """Tokens a second of each, measured side by side."""
@@ -80,12 +83,13 @@ def cache_kinds(parts: int) -> list[str]:
 
 
 def choose(
-    kinds: Iterable[str], measure: Measurements, budget: float | None, gates: Gates
+    kinds: Iterable[str], measure: Measurements, budget: float | None, gates: Gates, race: bool = True
 ) -> tuple[Candidate, list[Candidate]]:
     """The winner, and all candidates with their figures and why they are out.
 
     Args:
         budget: bytes; None: any.
+        race: whether speed decides; else the smallest is taken.
 
     Raises:
         UserError: none fits.
@@ -94,12 +98,15 @@ def choose(
     _drop_large(candidates, measure, budget)
     for candidate in _left(candidates):
         candidate.quality = measure.quality(candidate.kind)
-        candidate.refused = gates.refusal(candidate.quality)
+        late = "no time was left to measure it"
+        candidate.refused = gates.refusal(candidate.quality) if candidate.quality else late
     left = _left(candidates)
     if not left:
         small = [c for c in candidates if c.quality]
         reasons = "; ".join(f"{c.kind}: {c.refused}" for c in small[:3])
         raise UserError(f"no cache kind within the budget is exact enough ({reasons})")
+    if not race:
+        return min(left, key=lambda c: c.nbytes), candidates
     for kind, speed in measure.speeds([c.kind for c in left]).items():
         next(c for c in left if c.kind == kind).tokens_per_second = speed
     best = max(c.tokens_per_second for c in left)

@@ -11,7 +11,6 @@ from models.errors import UserError
 from models.files import replacing
 
 VERSION = 1
-DAY = 86_400  # seconds
 NEAR = 0.03  # measured times closer than this share are noise
 
 
@@ -21,9 +20,9 @@ def plan_key(**about) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def is_fresh(plan: dict, days: float, now: float) -> bool:
+def is_fresh(plan: dict, seconds: float, now: float) -> bool:
     """Whether a plan is young enough; one from the future is not."""
-    return 0 <= now - plan["probed"] < days * DAY
+    return 0 <= now - plan["probed"] < seconds
 
 
 def read_plans(path: Path) -> dict[str, dict]:
