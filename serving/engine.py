@@ -211,7 +211,7 @@ class Engine:
     def _retire(self, ended: dict) -> None:
         for job, reason in ended.items():
             row = self.active.index(job)
-            cache = self.rows.retire(row)
+            cache = self.rows.take(row)
             self.active[row] = self.active[-1]
             self.active.pop()
             self.prefixes.keep([*job.marks, *job.reply][: cache.length], cache)
