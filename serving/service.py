@@ -23,6 +23,7 @@ from serving.conversation import Asking, Conversations, Prepared, Recent
 from serving.engine import MAX_ROWS, Engine
 from serving.errors import ApiError
 from serving.metrics import Metrics
+from serving.remote import RemoteEngine
 from serving.speaking import Sentence, SpeechEngine
 
 MODEL = "muomni"
@@ -43,11 +44,12 @@ class Service:
 
     Args:
         max_queue: requests that may wait beside the MAX_ROWS being answered; more get 429.
+        thinker_url: of a vLLM that has the Thinker (serving/remote.py); None: it runs here.
     """
 
-    def __init__(self, omni: Omni, max_queue: int = 64) -> None:
+    def __init__(self, omni: Omni, max_queue: int = 64, thinker_url: str | None = None) -> None:
         self.omni = omni
-        self.engine = Engine(omni)
+        self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
         self.voice = SpeechEngine(omni)
         self.conversations = Conversations(omni)
         self.spoken: Recent = Recent(SPOKEN)  # texts of spoken answers by id
