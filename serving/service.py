@@ -1,7 +1,7 @@
 """Service: one loaded model and what its requests share: the decode loop, worker threads, a queue.
 
 Everything that computes runs in a few threads that never change in number, so memory stays flat:
-one decodes, one prepares prompts and writes transcripts, two speak (serving/speaking.py), one
+one decodes, two prepare prompts (one of words, one of media and transcripts), two speak (serving/speaking.py), one
 encodes sound, one watches for speech.
 """
 
@@ -60,7 +60,7 @@ class Service:
         self.sockets = 0  # open realtime sessions
         self.workers = {
             name: ThreadPoolExecutor(1, thread_name_prefix=name)
-            for name in ("prepare", "encode", "listen")
+            for name in ("prepare", "words", "encode", "listen")
         }
 
     @property
@@ -118,7 +118,9 @@ class Service:
         self, system: str | None, turns: list[Asking], config: GenerateConfig
     ) -> Prepared:
         """The prompt of a conversation."""
-        return await self.work("prepare", self.conversations.prepare, system, turns, config)
+        # words do not wait while others' pictures and sounds are read
+        worker = "prepare" if any(turn.media for turn in turns) else "words"
+        return await self.work(worker, self.conversations.prepare, system, turns, config)
 
     async def voices(self) -> list[str]:
         """Names of voices, the default first; none where the checkpoint is text alone."""
