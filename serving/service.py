@@ -1,8 +1,8 @@
 """Service: one loaded model and what its requests share: the decode loop, worker threads, a queue.
 
 Everything that computes runs in a few threads that never change in number, so memory stays flat:
-one decodes, two prepare prompts (one of words, one of media and transcripts), two speak (serving/speaking.py), one
-encodes sound, one watches for speech.
+one decodes, two prepare prompts (one of words, one of media and transcripts), two speak
+(serving/speaking.py), one encodes sound, one watches for speech.
 """
 
 import asyncio
