@@ -7,6 +7,7 @@ conversation begins with exactly what the last one ended with, and its cache can
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from threading import Lock
 
 from inference.config import GenerateConfig
 from inference.omni import Omni
@@ -39,23 +40,25 @@ class Prepared:
 
 
 class Recent(OrderedDict):
-    """A dictionary that keeps its most recently used entries."""
+    """A dictionary that keeps its most recently used entries; threads may share it."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
-        self.most = most
+        self.most, self.lock = most, Lock()
 
     def put(self, key, value) -> None:
-        self[key] = value
-        self.move_to_end(key)
-        while len(self) > self.most:
-            self.popitem(last=False)
+        with self.lock:
+            self[key] = value
+            self.move_to_end(key)
+            while len(self) > self.most:
+                self.popitem(last=False)
 
     def look(self, key):
         """The value, or None; it becomes the most recent."""
-        if key in self:
-            self.move_to_end(key)
-        return self.get(key)
+        with self.lock:
+            if key in self:
+                self.move_to_end(key)
+            return self.get(key)
 
 
 def parse(messages: list[Message], spoken: dict[str, str]) -> tuple[str | None, list[Asking]]:
