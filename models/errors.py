@@ -44,10 +44,10 @@ def open_streams() -> None:
             os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)  # takes the lowest number
         if getattr(sys, name) is None:
             setattr(sys, name, open(number, "w" if number else "r", closefd=False, encoding="utf-8"))
-    if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a character: show "?" instead
-        sys.stdout.reconfigure(errors="replace")
-        sys.stderr.reconfigure(errors="backslashreplace")
-        sys.stdin.reconfigure(errors="replace")
+    replaced = {"stdin": "replace", "stdout": "replace", "stderr": "backslashreplace"}
+    for name, errors in replaced.items():  # a terminal may lack a character: show "?" instead
+        if hasattr(getattr(sys, name), "reconfigure"):
+            getattr(sys, name).reconfigure(errors=errors)
 
 
 def output_lost(error: OSError) -> int:

@@ -12,7 +12,7 @@ from inference.session import ChatSession
 from models.finder import Found
 from models.notes import Sight
 from models.omni import NOTE_QUESTION
-from tests.inference.conftest import tone
+from tests.inference.conftest import speech, tone
 
 
 @pytest.fixture
@@ -154,7 +154,7 @@ def test_what_is_seen_is_expected_in_the_question(noting, red, blue, monkeypatch
         return generate_batch(model, prompts, config, tokenizer)
 
     monkeypatch.setattr("inference.noting.generate_batch", watch)
-    sound, config = (tone(500), 16_000), noting.config()
+    sound, config = (speech(), 16_000), noting.config()
     noting.prompts([noting.take(None, red, sound), noting.take(None, None, sound)], config)
     assert heard == [{"dog", "dogs"}, frozenset()]
     chat = ChatSession(noting, max_new_tokens=2)

@@ -7,7 +7,7 @@ import pytest
 from inference import Notice, generate, generation
 from inference.prompt import Prompt
 from models.errors import UserError
-from tests.inference.conftest import tone
+from tests.inference.conftest import speech
 
 
 def test_turns_prefill_only_what_is_new_and_answers_are_those_of_the_whole(omni, red):
@@ -16,7 +16,7 @@ def test_turns_prefill_only_what_is_new_and_answers_are_those_of_the_whole(omni,
         ("hello", {}),
         ("and this?", {"image": red}),
         ("and that?", {}),
-        (None, {"audio": (tone(500), 16_000)}),
+        (None, {"audio": (speech(), 16_000)}),
     ]
     whole = session.head
     unread = len(session.head)  # tokens of the context that no turn has run yet
