@@ -38,7 +38,7 @@ class GenerateConfig:
     decode_plan: str = "none"  # none | fixed | auto, see inference.decodeplan
     decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = its own
     vad: bool = True  # sounds without speech are not transcribed (inference.vad)
-    video_sound: bool = False  # the sound of a video is heard with its frames
+    video_sound: bool = True  # the sound of a video is heard with its frames, where somebody speaks
     native: str = "auto"  # compiled decoding: auto = where it serves, on = or fail, off = PyTorch alone
 
     def __post_init__(self) -> None:

@@ -28,7 +28,7 @@ HELP = """\
 /stats        how full the context is                  /stats on    and the time of each answer
 /trace FILE   a page (.html) that shows the inside of the last answer
 /set temperature 0.7   or max_new_tokens, num_beams, top_k, top_p, min_p, repetition_penalty, seed
-/set video_sound on    hear the videos, too            /set vad off  transcribe sounds without speech
+/set video_sound off   see videos without hearing them  /set vad off  transcribe sounds without speech
 /set notes off         answer at once, without writing down what is seen and heard (on: again)
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
