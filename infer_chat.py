@@ -57,13 +57,15 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
-    ask.add_argument("--video_sound", action="store_true", help="hear the videos, too")
+    ask.add_argument(
+        "--no_video_sound", dest="video_sound", action="store_false", help="see videos without hearing them"
+    )
     ask.add_argument(
         "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
     )
     ask.add_argument(
         "--limit", action="append", default=[], metavar="NAME=NUMBER",
-        help="how much of media is read: " + ", ".join(f"{k}={v:g}" for k, v in vars(LIMITS).items()),
+        help=f"how much of media is read, one of {', '.join(vars(LIMITS))}; repeatable",
     )
     ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")

@@ -15,6 +15,7 @@ from inference.timing import cache_block
 from inference.vad import NO_SPEECH
 from models.errors import UserError
 
+FORGOTTEN = 4  # a full context loses a quarter, one in so many parts
 CHANGEABLE = {  # between turns; the others shape the cache
     *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
     *("repetition_penalty", "seed", "stop_strings", "vad", "video_sound"),
@@ -118,12 +119,19 @@ class ChatSession:
         return history
 
     def _drop_oldest(self, turn: Turn) -> int:
-        """Forget turns until the new one fits; returns how many."""
+        """Forget turns where the new one does not fit, a quarter of the context at once; how many.
+
+        Later turns then fit again, so that the cache serves them.
+        """
         room = self.omni.room(self.config) - len(self.head) - len(turn.prompt)
+        sizes = [len(old.prompt) + len(old.reply) + 1 for old in self.turns]
+        if sum(sizes) <= room:
+            return 0
+        room = max(room - self.omni.room(self.config) // FORGOTTEN, 0)
         dropped = 0
-        while sum(len(old.prompt) + len(old.reply) + 1 for old in self.turns) > room:
-            self.turns.pop(0)
+        while sum(sizes[dropped:]) > room:
             dropped += 1
+        del self.turns[:dropped]
         return dropped
 
     def level(self) -> str:

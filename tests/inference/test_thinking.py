@@ -8,7 +8,7 @@ from inference.omni import Omni
 from inference.prompt import Prompt, UserTurn
 from inference.thinking import IMAGE_BEAMS, MAX_THINKING
 from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
-from tests.inference.conftest import tone
+from tests.inference.conftest import speech
 
 
 @pytest.fixture
@@ -61,7 +61,7 @@ def test_a_model_that_was_not_trained_to_think_does_not(omni, red):
 
 
 def test_a_spoken_question_is_written_down_and_then_asked(omni):
-    sound, config = (tone(500), 16_000), omni.config()
+    sound, config = (speech(), 16_000), omni.config()
     sounds = omni.take(None, None, sound).sounds
     notes, words = closed(omni, omni.head(None, config), UserTurn(TRANSCRIBE_QUESTION, sounds=sounds))
     assert words
@@ -74,7 +74,7 @@ def test_a_spoken_question_is_written_down_and_then_asked(omni):
 
 
 def test_beside_a_picture_a_spoken_question_is_as_if_it_were_typed(thinking, red):
-    sound, config = (tone(500), 16_000), thinking.config()
+    sound, config = (speech(), 16_000), thinking.config()
     sounds = thinking.take(None, None, sound).sounds
     _, words = closed(thinking, thinking.head(None, config), UserTurn(TRANSCRIBE_QUESTION, sounds=sounds))
     prompt = thinking.prompt(None, red, sound, None, None, config)
@@ -83,7 +83,7 @@ def test_beside_a_picture_a_spoken_question_is_as_if_it_were_typed(thinking, red
 
 
 def test_words_about_a_sound_are_asked_of_the_sound(omni):
-    prompt = omni.prompt("how loud?", None, (tone(500), 16_000), None, None, omni.config())
+    prompt = omni.prompt("how loud?", None, (speech(), 16_000), None, None, omni.config())
     assert (len(prompt.sounds), prompt.transcribed) == (1, 0)
 
 
@@ -95,7 +95,7 @@ def test_media_that_leave_no_room_have_no_thinking(thinking, red):
 
 def test_many_turns_are_thought_about_as_one_by_one(thinking, red, blue):
     config = thinking.config(max_new_tokens=8)
-    sound = (tone(300), 16_000)
+    sound = (speech(0.8), 16_000)
     turns = [
         thinking.take("what?", red), thinking.take("hello"), thinking.take(None, None, sound),
         thinking.take(None, blue, sound),

@@ -25,10 +25,10 @@ from models.block import causal_mask, rope_table, rotate
 from models.errors import UserError
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import IMAGE_TOKENS
-from tests.inference.conftest import picture, tone
+from tests.inference.conftest import picture, speech
 
 ROOT = Path(__file__).resolve().parents[2]
-SOUND = (tone(440), 16_000)
+SOUND = (speech(), 16_000)
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUESTS = [
     ({"text": "Hi"}, {}),
