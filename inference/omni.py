@@ -16,6 +16,7 @@ import torch
 
 from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
+from inference.hf_tokenizer import load_tokenizer
 from inference.media import load_audio, load_image, load_video
 from inference.notice import notice
 from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
@@ -28,7 +29,7 @@ from models.errors import UserError
 from models.mel import log_mel
 from models.omni import OmniModel
 from models.thinker import Thinker
-from models.tokenizer import Message, Tokenizer
+from models.tokenizer import Tokenizer
 from models.vision import image_to_tensor
 
 if TYPE_CHECKING:
@@ -61,9 +62,16 @@ class Omni:
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path | None = None, device: str = "cpu", dtype: str = "fp32"
+        cls,
+        folder: str | Path | None = None,
+        device: str = "cpu",
+        dtype: str = "fp32",
+        model_name: str | None = None,
     ) -> "Omni":
-        """Load a checkpoint folder (default: the shipped one), omni or text alone.
+        """Load a checkpoint folder (default: the shipped one): omni, text alone, or a dense Qwen3.
+
+        Args:
+            model_name: a folder, or a name at Hugging Face, whose tokenizer is used instead.
 
         Raises:
             UserError: folder, weights, device or dtype missing, corrupt or unknown.
@@ -78,7 +86,7 @@ class Omni:
         if not isinstance(values, dict):
             raise UserError(f"{folder / 'config.json'} does not describe a model")
         kind = OmniModel if values.get("model_type") == "muomni" else Thinker
-        tokenizer = Tokenizer(folder / "tokenizer.model")
+        tokenizer = load_tokenizer(folder, model_name)
         try:
             model = kind.from_pretrained(folder)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -86,7 +94,7 @@ class Omni:
                 f"{folder / 'config.json'} does not describe a model: {error!r}"
             ) from error
         if len(tokenizer) > thinker_of(model).config.vocab_size:
-            raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
+            raise UserError(f"{folder}: the tokenizer has more ids than the weights")
         try:
             model = model.to(torch.device(device), DTYPES[dtype])
         except (RuntimeError, AssertionError) as error:
@@ -285,8 +293,7 @@ class Omni:
 
     def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
         """What opens every conversation: bos and the system prompt."""
-        messages = [{"role": "system", "content": system_prompt}] if system_prompt else []
-        ids = self.tokenizer.encode_chat(messages, add_generation_prompt=False)
+        ids = self.tokenizer.encode_head(system_prompt)
         if len(ids) > self.room(config) // 2:
             raise UserError(
                 f"the system prompt has {len(ids)} tokens, more than half of the context's "
@@ -324,8 +331,7 @@ class Omni:
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""
         content = parts + ([{"type": "text", "text": text}] if text else [])
-        message: Message = {"role": "user", "content": content}
-        return self.tokenizer.encode_chat([message])[1:]
+        return self.tokenizer.encode_turn(content)
 
     def shorten(self, text: str, room: int) -> str:
         """The text's end where not all of it fits, with a notice; the question is often last."""
