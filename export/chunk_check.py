@@ -8,13 +8,12 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import numpy as np
 import torch
 
 from inference.chunked.coreml import STATES, core_ml
 from inference.chunked.manifest import LM_HEAD, ChunkManifest
 from inference.chunked.programs import open_program
-from inference.chunked.thinker import ChunkedThinker, log_probabilities
+from inference.chunked.thinker import ChunkedThinker
 from models.errors import UserError
 from models.thinker import Thinker
 

@@ -7,7 +7,6 @@ apart once: what opens a user's turn, what opens the answer, and what stands aft
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from os.path import commonprefix
 from pathlib import Path
 
 from models.errors import UserError
@@ -141,7 +140,7 @@ class HFTokenizer:
             heads.append(self._render([{"role": "system", "content": ANSWER}, user]).partition(FIRST)[0])
         except UserError:
             pass
-        opening = commonprefix([head[::-1] for head in heads])[::-1]  # their longest common end
+        opening = common_end(heads)
         return opening, closing, between.removesuffix(opening)
 
     def encode_head(self, system_prompt: str | None = None) -> list[int]:
@@ -165,6 +164,14 @@ class HFTokenizer:
         """A whole conversation by the template."""
         plain = [message | {"content": text_of(message["content"])} for message in messages]
         return self._ids(self._render(plain, add_generation_prompt))
+
+
+def common_end(texts: list[str]) -> str:
+    """The longest text that all of them end in."""
+    size = 0
+    while size < min(map(len, texts)) and len({text[-size - 1] for text in texts}) == 1:
+        size += 1
+    return texts[0][len(texts[0]) - size :]
 
 
 class HFStreamDecoder:

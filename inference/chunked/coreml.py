@@ -6,6 +6,7 @@ own: keys and values stay in the model's memory between calls.
 
 from __future__ import annotations
 
+import logging
 import platform
 import shutil
 import sys
@@ -28,15 +29,17 @@ def core_ml():
     Raises:
         UserError: it is not installed.
     """
-    import logging
-
-    logging.getLogger("coremltools").setLevel(logging.ERROR)  # untested versions, missing proxies
+    before = logging.root.manager.disable
+    logging.disable(logging.WARNING)  # untested versions, parts that only macOS has
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
             import coremltools
     except ImportError:
         raise UserError(f"Core ML chunks need a package: {INSTALL}") from None
+    finally:
+        logging.disable(before)
+    logging.getLogger("coremltools").setLevel(logging.ERROR)  # no bars of progress
     return coremltools
 
 
