@@ -6,9 +6,6 @@ import numpy as np
 import pytest
 import torch
 
-for name in ("onnx", "onnxruntime", "coremltools"):
-    pytest.importorskip(name, reason="needs pip install -r requirements-chunks.txt")
-
 from export import chunk_targets
 from export.chunk_check import check_packages, described
 from export.chunk_modules import CoreMLChunk, HalfNorm, layer_ranges, vocabulary_parts
@@ -17,6 +14,9 @@ from inference.chunked import load_chunks
 from inference.chunked.coreml import core_ml
 from models.block import RMSNorm
 from models.errors import UserError
+
+for name in ("onnx", "onnxruntime", "coremltools"):
+    pytest.importorskip(name, reason="needs pip install -r requirements-chunks.txt")
 
 
 @pytest.fixture(scope="module")
@@ -33,7 +33,8 @@ def test_specifications_have_shapes_states_and_types(packages):
     for i in range(2):
         spec = core_ml().utils.load_spec(str(folder / f"chunk_{i}.mlpackage"))
         about, state = spec.description, ("fp16", (1, 1, 1032, 32))
-        assert described(about.input) == {"hidden_states": ("fp16", (1, 64, 1, 8)), "position": ("int32", (1,))}
+        hidden, position = ("fp16", (1, 64, 1, 8)), ("int32", (1,))
+        assert described(about.input) == {"hidden_states": hidden, "position": position}
         assert described(about.output) == {"output": ("fp16", (1, 64, 1, 8))}
         assert described(about.state) == {"keys": state, "values": state}
         assert spec.specificationVersion >= 9  # macOS 15: the first with states
@@ -62,7 +63,8 @@ def test_weights_are_the_thinkers_in_fp16(packages, nano_text_dir):
     thinker = load_thinker(nano_text_dir)
     for i in range(2):
         stored = (folder / f"chunk_{i}.mlpackage/Data/com.apple.CoreML/weights/weight.bin").read_bytes()
-        for weight in (thinker.model.layers[i].mlp.down_proj.weight, thinker.model.layers[i].self_attn.q_proj.weight):
+        layer = thinker.model.layers[i]
+        for weight in (layer.mlp.down_proj.weight, layer.self_attn.q_proj.weight):
             numbers = weight.detach().numpy().astype(np.float16)
             assert numbers.tobytes() in stored
             other = thinker.model.layers[1 - i].mlp.down_proj.weight.detach().numpy()

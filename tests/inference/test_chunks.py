@@ -11,9 +11,6 @@ import numpy as np
 import pytest
 import torch
 
-for name in ("onnx", "onnxruntime"):
-    pytest.importorskip(name, reason="needs pip install -r requirements-chunks.txt")
-
 import infer_chat
 from export.chunks import Options, run
 from inference import Omni
@@ -22,6 +19,9 @@ from inference.chunked.thinker import log_probabilities
 from inference.generation import generate, generate_batch
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
+
+for name in ("onnx", "onnxruntime"):
+    pytest.importorskip(name, reason="needs pip install -r requirements-chunks.txt")
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = (1, 2, 4)

@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 import torch
 
-transformers = pytest.importorskip("transformers", reason="needs pip install -r requirements-chunks.txt")
-
 import infer_chat
 from inference import Omni
 from inference.hf_tokenizer import HFTokenizer, load_tokenizer
+
+transformers = pytest.importorskip("transformers", reason="needs pip install -r requirements-chunks.txt")
 
 ROOT = Path(__file__).resolve().parents[2]
 CHATML = (
@@ -139,7 +139,8 @@ def test_another_folders_tokenizer_is_used_and_a_wrong_one_refused(qwen3, tmp_pa
     assert infer_chat.main([*flags, "--model_name", str(tmp_path / "empty")]) == 2
     err = capsys.readouterr().err
     assert "cannot read a tokenizer from" in err and err.count("\n") == 1
-    assert infer_chat.main([*flags[:4], "--image", str(ROOT / "examples/sample_image.png"), "--model_name", str(qwen3)]) == 2
+    picture = str(ROOT / "examples" / "sample_image.png")
+    assert infer_chat.main([*flags, "--image", picture, "--model_name", str(qwen3)]) == 2
 
 
 def test_it_is_cut_into_chunks_like_ours(qwen3, tmp_path):
