@@ -58,7 +58,7 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
     ask.add_argument(
-        "--no_video_sound", dest="video_sound", action="store_false", help="see videos without hearing them"
+        "--video_sound", action="store_true", help="hear the sound of videos with their frames"
     )
     ask.add_argument(
         "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
@@ -113,7 +113,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--seed", type=int, help="makes sampling repeatable")
     run = parser.add_argument_group("running")
-    run.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
+    run.add_argument(
+        "--ckpt_dir", metavar="FOLDER", help="ours, or any dense Qwen3; default: checkpoints/omni_sft_tiny"
+    )
+    run.add_argument("--model_name", metavar="FOLDER", help="another folder's (or name's) tokenizer")
     run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
     run.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
     run.add_argument(
@@ -140,6 +143,14 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
     run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
+    chunks = parser.add_argument_group("exported chunks (python -m export.chunks)")
+    chunks.add_argument("--model_dir", metavar="DIR", help="chat from these, not from a checkpoint")
+    chunks.add_argument("--chunked", action="store_true", help="DIR holds several chunks")
+    chunks.add_argument("--num_chunks", type=int, metavar="N", help="how many; default: as DIR says")
+    chunks.add_argument("--embeddings", metavar="FILE.npy", help="default: embeddings.npy in DIR")
+    chunks.add_argument("--lm_head", metavar="FILE", help="default: lm_head in DIR")
+    chunks.add_argument("--cache_compiled", action="store_true", help="keep compiled forms beside them")
+    chunks.add_argument("--analyze_compute_plan", action="store_true", help="print what runs where")
     return parser
 
 
@@ -169,6 +180,7 @@ def check(args: argparse.Namespace) -> None:
         check_audio_path(args.audio_out)
     check_trace(args.trace, bool(asked))
     check_transcript(args)
+    check_chunks(args)
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
             check_file(path, kind)
@@ -193,6 +205,34 @@ def read_limits(given: list[str]) -> Limits:
     if wrong:
         raise UserError(f"--limit: {'; '.join(wrong)}")
     return replace(LIMITS, **values)
+
+
+def check_chunks(args: argparse.Namespace) -> None:
+    """Refuse flags of chunks without any, and what chunks cannot do."""
+    flags = "chunked num_chunks embeddings lm_head cache_compiled analyze_compute_plan".split()
+    given = [flag for flag in flags if getattr(args, flag) not in (None, False)]
+    if args.model_dir is None:
+        if given:
+            raise UserError(f"--{given[0]} needs --model_dir, the folder of exported chunks")
+        return
+    if args.ckpt_dir is not None:
+        raise UserError("--model_dir and --ckpt_dir name two models: give one")
+    fixed = {"device": "cpu", "dtype": "fp32", "cache_kind": None, "trace": None, "decode_plan": "none"}
+    for flag, value in fixed.items():
+        if getattr(args, flag) != value:
+            raise UserError(f"--{flag} does not go with --model_dir: the export fixed how chunks compute")
+
+
+def open_model(args: argparse.Namespace):
+    """The checkpoint, or the exported chunks."""
+    from inference.omni import Omni  # torch is loaded only for a request that can be served
+
+    if args.model_dir is None:
+        return Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype, args.model_name)
+    from inference.chunked.model import load_chunks
+
+    names = ("model_dir", "chunked", "num_chunks", "embeddings", "lm_head", "cache_compiled", "model_name")
+    return load_chunks(**{name: getattr(args, name) for name in names})
 
 
 def check_trace(path: str | None, asked: bool) -> None:
@@ -232,9 +272,12 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
     """Read aloud, answer, or converse."""
     with ExitStack() as stack:
         sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
-        from inference.omni import Omni  # torch is loaded only for a request that can be served
+        omni = open_model(args)
+        if args.analyze_compute_plan:
+            from inference.chunked.plan import compute_plan
 
-        omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+            print(compute_plan(omni.folder))
+            return 0
         omni.limits = limits
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)

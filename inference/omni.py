@@ -18,7 +18,8 @@ from inference.caching.planning import resolve
 from inference.config import GenerateConfig
 from inference.device import DTYPES, placed
 from inference.generation import Generator, context_length, generate_batch, thinker_of
-from inference.media import LIMITS, load_audio, load_image, load_video
+from inference.hf_tokenizer import load_tokenizer
+from inference.media import LIMITS, as_list, load_audio, load_image, load_video
 from inference.notice import notice
 from inference.prompt import Picture, Prompt, Sound, UserTurn
 from inference.speech import check_speech_parts, given, speakable
@@ -32,7 +33,7 @@ from models.errors import UserError
 from models.mel import log_mel
 from models.omni import TRANSCRIBE_QUESTION, OmniModel
 from models.thinker import Thinker
-from models.tokenizer import Message, Tokenizer
+from models.tokenizer import Tokenizer
 from models.vision import image_to_tensor
 
 if TYPE_CHECKING:
@@ -61,9 +62,16 @@ class Omni:
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path | None = None, device: str = "cpu", dtype: str = "fp32"
+        cls,
+        folder: str | Path | None = None,
+        device: str = "cpu",
+        dtype: str = "fp32",
+        model_name: str | None = None,
     ) -> "Omni":
-        """Load a checkpoint folder (default: the shipped one), omni or text alone.
+        """Load a checkpoint folder (default: the shipped one): omni, text alone, or a dense Qwen3.
+
+        Args:
+            model_name: a folder, or a name at Hugging Face, whose tokenizer is used instead.
 
         Raises:
             UserError: folder, weights, device or dtype missing, corrupt or unknown.
@@ -78,7 +86,7 @@ class Omni:
         if not isinstance(values, dict):
             raise UserError(f"{folder / 'config.json'} does not describe a model")
         kind = OmniModel if values.get("model_type") == "muomni" else Thinker
-        tokenizer = Tokenizer(folder / "tokenizer.model")
+        tokenizer = load_tokenizer(folder, model_name)
         try:
             model = kind.from_pretrained(folder)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -88,7 +96,7 @@ class Omni:
         if kind is OmniModel:
             check_speech_parts(folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
-            raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
+            raise UserError(f"{folder}: the tokenizer has more ids than the weights")
         return cls(placed(model, device, dtype), tokenizer, folder)
 
     # ---- text out
@@ -296,8 +304,7 @@ class Omni:
 
     def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
         """What opens every conversation: bos and the system prompt."""
-        messages = [{"role": "system", "content": system_prompt}] if system_prompt else []
-        ids = self.tokenizer.encode_chat(messages, add_generation_prompt=False)
+        ids = self.tokenizer.encode_head(system_prompt)
         if len(ids) > self.room(config) // 2:
             raise UserError(
                 f"the system prompt has {len(ids)} tokens, more than half of the context's "
@@ -344,8 +351,7 @@ class Omni:
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""
         content = parts + ([{"type": "text", "text": text}] if text else [])
-        message: Message = {"role": "user", "content": content}
-        return self.tokenizer.encode_chat([message])[1:]
+        return self.tokenizer.encode_turn(content)
 
     def shorten(self, text: str, room: int) -> str:
         """The text's end where not all of it fits, with a notice; the question is often last."""
@@ -391,10 +397,3 @@ class Omni:
                 f"{self.folder} is a text-only checkpoint: {sense} needs an omni one, "
                 "such as checkpoints/omni_sft_tiny"
             )
-
-
-def as_list(source) -> list:
-    """One source or a list of them as a list; a pair (samples, rate) is one source."""
-    if source is None:
-        return []
-    return source if isinstance(source, list) else [source]

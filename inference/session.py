@@ -43,6 +43,11 @@ class ChatSession:
         self.messages: list[dict[str, str]] = []
 
     @property
+    def closing(self) -> list[int]:
+        """What ends an answer, before the next turn."""
+        return [self.config.eos_token_id, *self.omni.tokenizer.turn_end]
+
+    @property
     def last_prefill(self) -> int:
         """Tokens the latest turn had to read before its first new one."""
         return self.generator.last_prefill
@@ -98,11 +103,11 @@ class ChatSession:
 
     def _context(self, turn: Turn) -> Prompt:
         """What the model has yet to read so that it can answer this turn."""
-        eos = Prompt([self.config.eos_token_id])
+        end = Prompt(self.closing)
         if not self.generator.ids:
             dropped = self._drop_oldest(turn)
-        elif self.generator.position + 1 + len(turn.prompt) <= self.omni.room(self.config):
-            return eos + turn.prompt  # the last answer's eos was chosen or is due, but never read
+        elif self.generator.position + len(end + turn.prompt) <= self.omni.room(self.config):
+            return end + turn.prompt  # the last answer's eos was chosen or is due, but never read
         else:
             dropped = self._drop_oldest(turn)
             self.generator.reset()
@@ -114,7 +119,7 @@ class ChatSession:
         """All that was said and is not forgotten, each answer closed by its eos."""
         history = self.head
         for turn in self.turns:
-            closed = Prompt(turn.reply + [self.config.eos_token_id])
+            closed = Prompt(turn.reply + self.closing)
             history = history + turn.prompt + closed
         return history
 
@@ -124,7 +129,7 @@ class ChatSession:
         Later turns then fit again, so that the cache serves them.
         """
         room = self.omni.room(self.config) - len(self.head) - len(turn.prompt)
-        sizes = [len(old.prompt) + len(old.reply) + 1 for old in self.turns]
+        sizes = [len(old.prompt) + len(old.reply) + len(self.closing) for old in self.turns]
         if sum(sizes) <= room:
             return 0
         room = max(room - self.omni.room(self.config) // FORGOTTEN, 0)

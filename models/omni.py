@@ -135,8 +135,8 @@ class OmniModel(nn.Module):
         write_json(path, read_json(path) | values)
 
     @classmethod
-    def from_pretrained(cls, folder: str | Path) -> "OmniModel":
-        """Load all parts.
+    def from_pretrained(cls, folder: str | Path, **ready: nn.Module) -> "OmniModel":
+        """Load all parts but those that are `ready`, by name.
 
         Raises:
             UserError: a file missing, corrupt or not fitting its config.
@@ -145,7 +145,7 @@ class OmniModel(nn.Module):
         if values.get("model_type") != "muomni":
             raise UserError(f"{folder} holds a {values.get('model_type')} model, not an omni-model")
         wanted = PARTS.keys() - (OPTIONAL - values.get("parts", {}).keys())
-        parts = {name: PARTS[name].from_pretrained(folder, name) for name in wanted}
+        parts = ready | {name: PARTS[name].from_pretrained(folder, name) for name in wanted - ready.keys()}
         model = cls(
             **parts,
             image_token=values["image_token_id"],

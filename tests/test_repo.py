@@ -21,7 +21,8 @@ OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
 # asked for by name where they are missing
-OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime"}
+OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime", "coremltools",
+            "transformers"}
 
 
 def sources(*folders: str) -> list[Path]:
