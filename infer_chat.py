@@ -141,6 +141,9 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--draft", metavar="lookup|FILE|FOLDER", help="decode speculatively: same answers")
     run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
+    run.add_argument("--adapter_dir", metavar="FOLDER", help="a LoRA adapter, ours or PEFT's")
+    run.add_argument("--memory_dir", metavar="FOLDER", help="a memory bank, as checkpoints/memory_tiny")
+    run.add_argument("--routing_strategy", help="of its chapters: sequence rolling token hybrid")
     run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
     chunks = parser.add_argument_group("exported chunks (python -m export.chunks)")
@@ -172,6 +175,8 @@ def check(args: argparse.Namespace) -> None:
     speech = [flag for flag in ("voice", "speed", "vocoder") if getattr(args, flag) is not None]
     if speech and one_shot and not speaks:
         raise UserError(f"--{speech[0]} needs --audio_out or --play: else nothing is spoken")
+    if args.routing_strategy and not args.memory_dir:
+        raise UserError("--routing_strategy goes with --memory_dir")
     if args.speed is not None and not 0 < args.speed < float("inf"):
         raise UserError(f"--speed must be above 0, not {args.speed}")
     if args.audio_out == STDOUT and sys.stdout.isatty():
@@ -279,6 +284,7 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
             print(compute_plan(omni.folder))
             return 0
         omni.limits = limits
+        adapt(omni, args)
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)
         names = ("voice", "speed", "vocoder", "seed")
@@ -336,6 +342,18 @@ def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
         if not args.quiet:
             print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
     return 0
+
+
+def adapt(omni, args: argparse.Namespace) -> None:
+    """Give the model what was learnt beside it: a LoRA adapter, a memory bank."""
+    if args.adapter_dir:
+        from inference.merge import attach_adapter
+
+        attach_adapter(omni, args.adapter_dir)
+    if args.memory_dir:
+        from inference.memory import attach_memory
+
+        attach_memory(omni, args.memory_dir, args.routing_strategy)
 
 
 def speak(omni, pieces: Iterable[str], sinks: list, speech: dict) -> float:

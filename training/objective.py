@@ -32,6 +32,7 @@ STAGES = (
     *("tokenizer", "thinker", "vision", "glance", "audio"),
     *("codec", "vocoder", "talker", "omni", "naming"),
 )
+EXTRA = ("memory",)  # options beside the recipe: trained where they are named, not by `all`
 COUNTED = {"tokenizer"}  # no loop: it counts
 PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
 OPTIONAL = PHOTOGRAPHIC  # the other stages do without them
@@ -121,8 +122,8 @@ class Paths:
 
 def load_stage(stage: str) -> ModuleType:
     """The module `training/objectives/<stage>.py`."""
-    if stage not in STAGES:
-        raise UserError(f"unknown stage '{stage}': choose one of {', '.join(STAGES)}, all")
+    if stage not in STAGES + EXTRA:
+        raise UserError(f"unknown stage '{stage}': choose one of {', '.join(STAGES + EXTRA)}, all")
     return importlib.import_module(f"training.objectives.{stage}")
 
 

@@ -146,10 +146,11 @@ def test_the_sample_cases(omni):
     still, phone = (load_video(CASES / name).frames[0] for name in ("still.mp4", "still_phone.mp4"))
     assert still.size == phone.size
     assert np.abs(np.asarray(still, float) - np.asarray(phone, float)).mean() < 8  # turned upright
-    asked = omni.take("What did you hear?", video=str(CASES / "talk.mp4"), config=omni.config())
-    assert (len(asked.images), len(asked.mels)) == (4, 1)
+    config = omni.config(video_sound=True)
+    asked = omni.take("What did you hear?", video=str(CASES / "talk.mp4"), config=config)
+    assert (len(asked.images), len(asked.sounds)) == (4, 1)
     config = omni.config(video_sound=False)
-    assert not omni.take("What?", video=str(CASES / "talk.mp4"), config=config).mels
+    assert not omni.take("What?", video=str(CASES / "talk.mp4"), config=config).sounds
 
 
 def circle(width: int, height: int, ground: str = "white") -> Image.Image:
