@@ -19,6 +19,7 @@ from benchmarks.decoding import bench_decode, bench_uncached
 from benchmarks.growth import bench_batch, bench_context
 from benchmarks.llama import bench_llama
 from benchmarks.memory import bench_memory
+from benchmarks.plans import bench_plans
 from benchmarks.reading import bench_prefill
 from benchmarks.serving import bench_serve
 from benchmarks.speculation import bench_speculative
@@ -36,6 +37,7 @@ BENCHES = {
     "context": bench_context,
     "batch": bench_batch,
     "memory": bench_memory,
+    "plans": bench_plans,
     "uncached": bench_uncached,
     "speculative": bench_speculative,
     "start": bench_start,

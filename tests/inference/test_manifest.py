@@ -79,3 +79,19 @@ def test_mistakes_are_one_line_and_code_2(tmp_path, capsys, text, words):
 def test_the_shipped_example_is_a_manifest():
     _, runs = manifest.read_manifest(Path(__file__).parents[2] / "examples" / "runs.yaml")
     assert len(runs) == 5
+
+
+def test_experiments_of_targets_are_runs_with_names(runs, omni):
+    block = {"max_new_tokens": 6, "temperature": 0.8, "seed": 2}
+    content = {
+        "ckpt_dir": str(omni.folder),
+        "targets": [{"type": "experiment", "name": "test", "runs": [
+            {"id": "a", "mode": "generate", "generate": {"prompt": "hello", **block}},
+            {"id": "b", "mode": "train", "generate": {"prompt": "hello"}},
+        ]}],
+    }
+    runs.write_text(yaml.safe_dump(content))
+    assert manifest.main([str(runs)]) == 1
+    good, bad = lines(runs.with_suffix(".jsonl"))
+    assert good["answer"] == omni.chat("hello", **block) and good["run"]["id"] == "test/a"
+    assert "unknown mode" in bad["error"]
