@@ -19,6 +19,7 @@ from benchmarks.decoding import bench_decode, bench_uncached
 from benchmarks.growth import bench_batch, bench_context
 from benchmarks.llama import bench_llama
 from benchmarks.memory import bench_memory
+from benchmarks.plans import bench_plans
 from benchmarks.quantisers import bench_quantise
 from benchmarks.reading import bench_prefill
 from benchmarks.routers import bench_routers
@@ -38,6 +39,7 @@ BENCHES = {
     "context": bench_context,
     "batch": bench_batch,
     "memory": bench_memory,
+    "plans": bench_plans,
     "uncached": bench_uncached,
     "speculative": bench_speculative,
     "start": bench_start,

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 
-
 from data.invented_world import all_questions, chance, right
 from evaluation.asking import Asker, user_turn
 from evaluation.results import Figure, rate

@@ -298,11 +298,13 @@ class Generator(generation.Generator):
     def generate(self, prompt, config: GenerateConfig | None = None, **given):
         """Continue the context; the result is like the prompt, see this module.
 
-        A text or a tensor of several rows stands for itself: each is answered without the context.
+        A text begins a context of its own; rows of a tensor are answered without one.
         """
         config = settings(config or self.config, self.model, self.tokenizer, given)
         prompts = as_prompts(prompt, self.tokenizer)
-        if isinstance(prompt, str) or len(prompts) > 1:
+        if isinstance(prompt, str):
+            self.reset()
+        if len(prompts) > 1:
             replies = in_groups(self.model, prompts, config, self.tokenizer)
         else:
             replies = [list(self.stream(prompts[0], config))]

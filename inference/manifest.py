@@ -33,6 +33,7 @@ LOADING = ("ckpt_dir", "device", "dtype")
 class Request:
     """What a run may ask, besides the settings of GenerateConfig."""
 
+    id: str | None = None  # names a run; with its target's name in front
     text: str | None = None
     system_prompt: str | None = None
     image: str | list[str] | None = None
@@ -53,8 +54,10 @@ def read_manifest(path: Path) -> tuple[dict, list[dict]]:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError) as error:
         raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("runs"), list):
-        raise UserError(f"{path} needs a list called runs")
+    if not isinstance(content, dict) or not isinstance(content.get("runs", content.get("targets")), list):
+        raise UserError(f"{path} needs a list called runs, or targets with runs")
+    targets = content.pop("targets", [])
+    content["runs"] = content.get("runs", []) + of_targets(targets, path)
     if unknown := sorted(map(str, content.keys() - {*LOADING, "defaults", "runs"})):
         raise UserError(f"{path}: unknown {', '.join(unknown)}")
     loading = {key: content[key] for key in LOADING if content.get(key) is not None}
@@ -66,7 +69,36 @@ def read_manifest(path: Path) -> tuple[dict, list[dict]]:
     defaults = content.get("defaults") or {}
     if not isinstance(defaults, dict):
         raise UserError(f"{path}: defaults must be a set of keys and values, not {shown(defaults)}")
-    return loading, [defaults | run if isinstance(run, dict) else run for run in content["runs"]]
+    runs = [flat(run) for run in content["runs"]]
+    return loading, [defaults | run if isinstance(run, dict) else run for run in runs]
+
+
+def of_targets(targets: list, path: Path) -> list:
+    """The runs of experiments, each `{type, name, runs}`; a run's id gets the target's name in front."""
+    found = []
+    for target in targets:
+        if not isinstance(target, dict) or not isinstance(target.get("runs"), list):
+            raise UserError(f"{path}: a target needs a list called runs, not {shown(target)}")
+        if unknown := sorted(map(str, target.keys() - {"type", "name", "runs"})):
+            raise UserError(f"{path}: unknown in a target: {', '.join(unknown)}")
+        for run in target["runs"]:
+            names = [str(x) for x in (target.get("name"), run.get("id") if isinstance(run, dict) else None)
+                     if x is not None]
+            found.append(run | {"id": "/".join(names)} if isinstance(run, dict) and names else run)
+    return found
+
+
+def flat(run):
+    """A run with the block of its mode among its own keys; `prompt` is another name for `text`."""
+    if not isinstance(run, dict):
+        return run
+    run = dict(run)
+    mode = run.pop("mode", "generate")
+    block = run.pop("generate", None) or {}
+    if mode != "generate" or not isinstance(block, dict):
+        return {"mode": mode, "generate": block} | run  # refused where runs are checked
+    run = block | run
+    return run | {"text": run.pop("prompt")} if "prompt" in run and "text" not in run else run
 
 
 def checked(run) -> dict:
@@ -128,7 +160,7 @@ def finished(path: Path) -> set[str]:
 
 def answer(omni, run: dict, folder: Path) -> str:
     """The answer to one run; its media paths count from `folder`."""
-    request = dict(run)
+    request = {key: value for key, value in run.items() if key != "id"}
     for kind in MEDIA:
         if request.get(kind):
             paths = request[kind] if isinstance(request[kind], list) else [request[kind]]

@@ -10,9 +10,10 @@ from time import perf_counter
 import torch
 from torch import Tensor
 
+from inference.api import Generator
 from inference.beams import beams_for
 from inference.config import GenerateConfig
-from inference.generation import Generator, check_fits, find_native, thinker_of
+from inference.generation import check_fits, find_native, thinker_of
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import (
@@ -93,6 +94,7 @@ class SpeculativeGenerator(Generator):
         """`config` may be a plain GenerateConfig; `draft_model` a draft, or a smaller model itself."""
         config = speculative(config, DEFAULT)
         super().__init__(target_model, config, reserve, tokenizer, device)
+        config = self.config
         model = thinker_of(draft_model)
         draft = ThinkerDraft(model.to(device)) if isinstance(model, Thinker) else draft_model
         if isinstance(draft, ThinkerDraft):

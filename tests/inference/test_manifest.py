@@ -87,7 +87,7 @@ def test_the_shipped_example_is_a_manifest():
         ({"text": 3}, "text must be"), ({"text": "a", "temperature": "hot"}, "temperature"),
         ({"text": "a", "max_new_tokens": 2.5}, "max_new_tokens"), ({"text": "a", "seed": -1}, "seed"),
         ({"text": "a", "max_new_tokens": 10**30}, "max_new_tokens"), ({}, "nothing is asked"),
-        ({"text": "a", "image": {"b": 1}}, "image"), ({"text": "a", "notes": "yes"}, "notes"),
+        ({"text": "a", "image": {"b": 1}}, "image"), ({"text": "a", "think": "yes"}, "think"),
         ({"text": "a", "stop_strings": 5}, "stop_strings"), (None, "a run is"),
         ({"text": "a", "top_k": [1]}, "top_k"), ({"text": "a", "colour": 1}, "unknown colour"),
     ],
@@ -115,3 +115,19 @@ def test_a_bad_run_is_recorded_and_the_rest_goes_on(runs, capsys):
     picture(3).save(runs.parent / "missing.png")
     assert manifest.main([str(runs)]) == 0  # the failed run alone is asked again
     assert sum("answer" in line for line in lines(runs.with_suffix(".jsonl"))) == 5
+
+
+def test_experiments_of_targets_are_runs_with_names(runs, omni):
+    block = {"max_new_tokens": 6, "temperature": 0.8, "seed": 2}
+    content = {
+        "ckpt_dir": str(omni.folder),
+        "targets": [{"type": "experiment", "name": "test", "runs": [
+            {"id": "a", "mode": "generate", "generate": {"prompt": "hello", **block}},
+            {"id": "b", "mode": "train", "generate": {"prompt": "hello"}},
+        ]}],
+    }
+    runs.write_text(yaml.safe_dump(content))
+    assert manifest.main([str(runs)]) == 1
+    good, bad = lines(runs.with_suffix(".jsonl"))
+    assert good["answer"] == omni.chat("hello", **block) and good["run"]["id"] == "test/a"
+    assert "unknown mode" in bad["error"]
