@@ -10,7 +10,7 @@ from __future__ import annotations
 
 from tqdm import tqdm
 
-from data.conversation import score_turn
+from data.dialogue.conversation import score_turn
 from data.scenes.build import build_scenes
 from data.scenes.scoring import Question, score
 from data.shards import ShardReader

@@ -33,8 +33,8 @@ def summary(results: Results) -> str:
          "quiet/shuffled", "another clip"),
         ("Conversation in unseen wordings, right", "text", "omni/all", "omni/shuffled",
          "another question"),
-        ("Questions of long visits to and fro between talk and pictures, right", "visits", "visit/all",
-         "visit_shuffled/back", "what was shown, with another picture"),
+        ("Questions of long interleaved dialogues, right", "interleaved", "dialogue/all",
+         "dialogue_shuffled/back", "what was shown, with another picture"),
         ("Spoken answers, word error rate by pocketsphinx", "speech", "talker/wer",
          "talker_shuffled/wer", "another sentence"),
     ]
@@ -168,23 +168,23 @@ def text(results: Results) -> str:
     )
 
 
-def visits(results: Results) -> str:
+def dialogues(results: Results) -> str:
     """Long conversations by what is asked, and by place."""
     said = {
-        "all": "**all questions of a visit**", "talk_before": "talk, before anything was shown",
+        "all": "**all questions of a dialogue**", "talk_before": "talk, before anything was shown",
         "talk_after": "talk, after something was shown or played",
         "scene": "a drawn picture, when it is shown",
         "photo": "a photograph, when it is shown", "back": "what was shown, asked again after talk",
         "again": "what was heard, asked again after talk",
     }
-    found = names_under(results, "visits", "visit/")
+    found = names_under(results, "interleaved", "dialogue/")
     names = [*said, *sorted(set(found) - set(said), key=lambda n: (n.startswith("said"), len(n), n))]
-    controls = names_under(results, "visits", "visit_shuffled/")
+    controls = names_under(results, "interleaved", "dialogue_shuffled/")
     return table(
-        ["asked in a visit", "right", "control: another picture"],
+        ["asked in a dialogue", "right", "control: another picture"],
         [
-            [said.get(n, n), show(results, "visits", f"visit/{n}"),
-             show(results, "visits", f"visit_shuffled/{n}") if n in controls else ""]
+            [said.get(n, n), show(results, "interleaved", f"dialogue/{n}"),
+             show(results, "interleaved", f"dialogue_shuffled/{n}") if n in controls else ""]
             for n in names
         ],
     )
@@ -272,7 +272,7 @@ def codec(results: Results) -> str:
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "photos": photos, "turns": turns, "clips": clips,
     "audio": audio, "voices": voices, "joint": joint, "text": text,
-    "visits": visits, "speech": speech,
+    "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
     "context": context, "batch": batch, "memory": memory, "attention": attention,
 }  # fmt: skip

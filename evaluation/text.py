@@ -13,8 +13,8 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from data.conversation import sample_conversation, score_turn
 from data.corpus import CorpusOptions, token_stream
+from data.dialogue.conversation import sample_conversation, score_turn
 from evaluation.asking import Asker, another, user_turn
 from evaluation.results import Figure, rate
 from evaluation.setting import SEED, Measured, Setting

@@ -38,7 +38,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "masked": "share of clips with SpecAugment",
     "tempo": "share of batches whose clips are all faster or slower, at 0.75 to 1.4 of their speed",
     "recorded": "whether recorded people are trained on (needs --real_dir)",
-    "ngram": "size of the n-gram model (vocabulary, bigrams, trigrams) and what is counted besides sentences",
+    "ngram": "size of the n-gram model, and how much is counted besides sentences",
     "utterances": "spoken sentences",
     "shares": "samples of each kind (glance: pictures of each set) in the pattern that a batch repeats",
     "photos": "photographs of each set, at most (needs --real_dir)",

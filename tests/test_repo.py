@@ -127,7 +127,7 @@ def test_make_targets_of_the_readme_exist():
 
 
 def test_readme_keeps_its_marks():
-    for name in ("summary", "vision", "photos", "audio", "text", "visits", "speech", "vocoder"):
+    for name in ("summary", "vision", "photos", "audio", "text", "interleaved", "speech", "vocoder"):
         assert README.count(f"<!-- results:{name} -->\n") == 1
     assert README.count("<!-- /results -->") == 8
     assert README.count("<!-- /demo -->") == 1

@@ -16,7 +16,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from data.talk.beyond import quiz
+from data.dialogue.out_of_scope import quiz
 from models.checkpoint import read_tensors, write_json
 from models.errors import UserError, one_line_errors
 from models.glance import Glance

@@ -143,7 +143,7 @@ Generated: {GENERATED["omni"]}. Real:
 
 Held-out scenes, wordings, sentences and voices, each beside its control, by `python evaluate.py`:
 
-{markers("summary", "vision", "photos", "audio", "joint", "visits", "speech", "vocoder")}
+{markers("summary", "vision", "photos", "audio", "joint", "interleaved", "speech", "vocoder")}
 ## Limits
 
 It sees drawn scenes: plain shapes, emoji-like objects, short signs. Of a photograph it names the one

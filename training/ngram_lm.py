@@ -23,7 +23,7 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from data.conversation import user_sentences
+from data.dialogue.conversation import user_sentences
 from data.scenes.build import SEEDS, MakeScene
 from data.shards import ShardReader
 from data.speech import sentences

@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from data.conversation import user_sentences
+from data.dialogue.conversation import user_sentences
 from data.scenes.build import SEEDS, MakeScene
 from data.shards import generate
 from data.speech import sentences

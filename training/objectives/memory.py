@@ -13,7 +13,7 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from data.conversation import sample_conversation
+from data.dialogue.conversation import sample_conversation
 from data.invented_world import all_questions, facts, question
 from models.checkpoint import read_json
 from models.errors import UserError

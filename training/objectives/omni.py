@@ -1,7 +1,7 @@
 """Objective of the omni stage: joint instruction tuning of everything that reads, looks and hears.
 
 Each global batch holds every kind of sample in fixed shares: pictures with questions, pictures with
-spoken questions, clips, transcripts, spoken questions, text conversations, visits (long ones with
+spoken questions, clips, transcripts, spoken questions, text conversations, dialogues (long ones with
 pictures and sounds in them) and plain English (so that text ability stays). Only the assistant's words
 are learnt, plain English aside. 
 """
@@ -13,12 +13,12 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
-from data.conversation import sample_conversation
 from data.corpus import load_tokens
+from data.dialogue.conversation import sample_conversation
+from data.dialogue.out_of_scope import quiz
+from data.interleaved import segments
 from data.scenes.build import SEEDS, build_clips
 from data.shards import ShardReader
-from data.talk.beyond import quiz
-from data.visits import stretches
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
 from models.glance import Glance
@@ -50,7 +50,7 @@ SIGNS = 0.15  # of the picture samples: extra pictures with signs, which are har
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = (
-    "picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "visit", "english",
+    "picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "interleaved", "english",
 )
 QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
 UNASKED = {"english"}  # kinds that dev has no items of
@@ -224,8 +224,8 @@ class OmniObjective:
             sample = spoken_picture_sample(record, scene, rng)
         elif kind == "talk":
             sample = chat(sample_conversation(rng, split)["messages"])
-        elif kind == "visit":
-            sample = self.visit(rng, split, length)
+        elif kind == "interleaved":
+            sample = self.dialogue(rng, split, length)
         else:
             start = rng.randrange(len(self.corpus) - self.sequence_length)
             ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
@@ -241,7 +241,7 @@ class OmniObjective:
         mel = augment_mel(record["mel"], chance, self.noisy)
         return record | {"mel": mask_mel(mel, chance)}
 
-    def visit(self, rng: random.Random, split: str, length: float) -> dict:
+    def dialogue(self, rng: random.Random, split: str, length: float) -> dict:
         """A long conversation with what is shown and played in it; those of a batch are of like length."""
         names = {"scene": "scenes", "photo": "photos", "clip": "clips"}
         sources = {
@@ -254,8 +254,8 @@ class OmniObjective:
                 continue
             sources[kind] = lambda rng, sample=sample: self.utterance(sample, rng, split, length)
         most = min(BUDGETS[int(length * 1000) % len(BUDGETS)], self.context)
-        visit = stretches(rng, split, sources, self.quiz[split])
-        return dialogue_sample(visit, rng, self.tokens, most)
+        dialogue = segments(rng, split, sources, self.quiz[split])
+        return dialogue_sample(dialogue, rng, self.tokens, most)
 
     def tokens(self, messages: list[dict]) -> int:
         """How many tokens a conversation has."""

@@ -1,6 +1,6 @@
-"""A visit: a long conversation that goes back and forth between talk, what is shown and what is played.
+"""Interleaved dialogues: long ones that go back and forth between talk, images and recordings.
 
-"What do you see?" – "Tell me a joke." – "And what color is the star?" A visit is drawn stretch by stretch;
+"What do you see?" – "Tell me a joke." – "And what color is the star?" One is drawn segment by segment;
 whoever draws stops when it is long enough. A question about a picture is about the one shown last. Nothing
 is put where what was told in words could be meant as well as what was shown.
 """
@@ -12,22 +12,22 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from itertools import accumulate
 
-from data.conversation import KINDS, PRACTICE, casual
+from data.dialogue.chitchat import CHITCHAT
+from data.dialogue.conversation import KINDS, PRACTICE, casual
+from data.dialogue.draw import Draw, Turn
+from data.dialogue.out_of_scope import quiz_maker
+from data.dialogue.social import NO_PICTURE, NO_SOUND, own_name
 from data.scenes.photos import photo_question
-from data.talk.beyond import quiz_maker
-from data.talk.chatter import CHATTER
-from data.talk.draw import Draw, Turn
-from data.talk.social import NO_PICTURE, NO_SOUND, own_name
 
 Draws = Callable[[random.Random], dict]  # a record of one kind, drawn
 MEDIA = ("scene", "photo", "clip", "heard", "asked")  # what can come in; the last two are utterances
 WEIGHTS = {"talk": 9, "back": 4, "scene": 2.5, "photo": 1, "clip": 0.5, "heard": 0.7, "asked": 0.6,
            "again": 0.6}
-# Stretches and kinds of chatter that are slow to learn are practised more often than dev and test have them.
+# Segments and kinds of chit-chat that are slow to learn come more often than in dev and test.
 PRACTICED = {"photo": 1.5, "again": 3, "reaction": 1.5, "statement": 2, "about": 1.5, "halves": 3}
-CHATTY = 0.3  # of the talk is chatter
-QUIZ = 4  # weight of a quiz question beside those of CHATTER
-NAMED = 0.35  # of the visitors tell their name, and ask for it later
+CHITCHAT_SHARE = 0.3  # of the talk is chit-chat
+QUIZ = 4  # weight of a quiz question beside those of CHITCHAT
+NAMED = 0.35  # of the users tell their name, and ask for it later
 MOST_ASKED = 4  # questions when something is shown
 AGAIN = ("What did you hear?", "What did I say?", "What was said?", "What did you hear before?",
          "What did the voice say?", "Repeat what you heard.", "What was in the recording?",
@@ -37,7 +37,7 @@ AGAIN = ("What did you hear?", "What did I say?", "What was said?", "What did yo
 
 
 @dataclass
-class Stretch:
+class Segment:
     """Something that comes in, or nothing, and questions with their answers."""
 
     kind: str  # of WEIGHTS
@@ -45,70 +45,70 @@ class Stretch:
     asked: list[dict] = field(default_factory=list)  # as scenes/scoring.py or conversation.py check them
 
 
-def stretches(
+def segments(
     rng: random.Random, split: str, sources: dict[str, Draws], quiz: list[str] = ()
-) -> Iterator[Stretch]:
-    """An endless visit.
+) -> Iterator[Segment]:
+    """An endless dialogue.
 
     Args:
         sources: what can be shown and played, by kind; a kind that is not there does not come.
-        quiz: questions of a quiz (data/talk/beyond.py), none if empty.
+        quiz: questions of a quiz (data/dialogue/out_of_scope.py), none if empty.
     """
-    visit = _Visit(rng, split, sources, quiz)
+    dialogue = _Dialogue(rng, split, sources, quiz)
     while True:
-        yield visit.next()
+        yield dialogue.next()
 
 
-class _Visit:
+class _Dialogue:
     """What has been in view and said so far."""
 
     def __init__(self, rng: random.Random, split: str, sources: dict[str, Draws], quiz: list[str]) -> None:
         self.rng, self.draw, self.sources = rng, Draw(rng, split), sources
-        self.view: Stretch | None = None  # what was shown last
+        self.view: Segment | None = None  # what was shown last
         self.heard = ""  # what was said last, aloud
-        self.last = ""  # kind of the last stretch
+        self.last = ""  # kind of the last segment
         self.name = own_name(self.draw) if rng.random() < NAMED else []  # turns not yet taken
         self.named = bool(self.name)
         more = PRACTICE | PRACTICED if split == "train" else {}
         self.weights = {kind: weight * more.get(kind, 1) for kind, weight in WEIGHTS.items()}
-        self.chatter = CHATTER | ({"quiz": (quiz_maker(quiz), QUIZ)} if quiz else {})
+        self.chatter = CHITCHAT | ({"quiz": (quiz_maker(quiz), QUIZ)} if quiz else {})
         self.kinds, self.remarks = (
             (list(makers), list(accumulate(w * more.get(k, 1) for k, (_, w) in makers.items())))
             for makers in (KINDS, self.chatter)
         )
 
-    def next(self) -> Stretch:
-        """The next stretch."""
+    def next(self) -> Segment:
+        """The next segment."""
         able = {"talk": True, "back": self.view is not None and self.last not in MEDIA,
                 "again": bool(self.heard) and self.last not in ("heard", "asked")}
         kinds = [kind for kind in WEIGHTS if able.get(kind, kind in self.sources)]
         kind = self.rng.choices(kinds, [self.weights[kind] for kind in kinds])[0]
         self.last = kind
         if kind in self.sources:
-            return self.shown(Stretch(kind, self.sources[kind](self.rng)))
+            return self.shown(Segment(kind, self.sources[kind](self.rng)))
         if kind == "back":
             assert self.view is not None
-            return Stretch("back", None, self.about(self.view, self.rng.randint(1, 2)))
+            return Segment("back", None, self.about(self.view, self.rng.randint(1, 2)))
         if kind == "again":
             question = casual(self.draw, self.draw.say(AGAIN))
             asked = {"kind": "again", "question": question, "answer": self.heard, "accept": []}
-            return Stretch("again", None, [asked])
-        return Stretch("talk", None, self.talk())
+            return Segment("again", None, [asked])
+        return Segment("talk", None, self.talk())
 
-    def shown(self, stretch: Stretch) -> Stretch:
+    def shown(self, segment: Segment) -> Segment:
         """Something comes in, and what is asked of it at once."""
-        record = stretch.record
+        record = segment.record
         assert record is not None
-        if stretch.kind in ("heard", "asked"):
+        if segment.kind in ("heard", "asked"):
             self.heard = record["text"]
-            if stretch.kind == "asked":
-                stretch.asked = [record["question"] | {"question": record["text"]}]
-            return stretch
-        self.view = stretch
-        stretch.asked = self.about(stretch, self.rng.randint(1, MOST_ASKED))
-        return stretch
+            if segment.kind == "asked":
+                segment.asked = [record["question"] | {"question": record["text"]}]
+            return segment
+        self.view = segment
+        segment.asked = self.about(segment, self.rng.randint(1, MOST_ASKED))
+        return segment
 
-    def about(self, view: Stretch, count: int) -> list[dict]:
+    def about(self, view: Segment, count: int) -> list[dict]:
         """Questions about what is in view, follow-ups after the question that they lean on."""
         record, rng = view.record, self.rng
         assert record is not None
@@ -125,7 +125,7 @@ class _Visit:
         if self.name and self.rng.random() < 0.3:
             return self.checks("name", [self.name.pop(0)])
         while True:
-            if self.rng.random() < CHATTY:
+            if self.rng.random() < CHITCHAT_SHARE:
                 kind = self.rng.choices(self.remarks[0], cum_weights=self.remarks[1])[0]
                 turns = self.chatter[kind][0](self.draw)
             else:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from data.talk.draw import Draw, Turn, upper
-from data.talk.facts import ANIMALS, CAPITALS, COLORS, MIXES
-from data.talk.things import CATEGORIES, MASS, NESTED, THINGS, UNKNOWN, article
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.facts import ANIMALS, CAPITALS, COLORS, MIXES
+from data.dialogue.things import CATEGORIES, MASS, NESTED, THINGS, UNKNOWN, article
 
 CAPITAL = ("What is the capital of {c}?", "Which city is the capital of {c}?",
            "Tell me the capital of {c}.",

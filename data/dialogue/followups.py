@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from data.talk import numbers, words, world
-from data.talk.draw import Draw, Turn, upper
-from data.talk.facts import ANIMALS, CAPITALS, COLORS
-from data.talk.things import THINGS
+from data.dialogue import numbers, words, world
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.facts import ANIMALS, CAPITALS, COLORS
+from data.dialogue.things import THINGS
 
 AND_OF = ("And of {x}?", "And the one of {x}?", "What about that of {x}?", "And for {x}?",
           "Now of {x}?",

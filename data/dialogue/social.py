@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from data.talk import names
-from data.talk.draw import Draw, Turn
+from data.dialogue import names
+from data.dialogue.draw import Draw, Turn
 
 REFUSAL = "I don't know that. I only know a small world of pictures, sounds and simple facts."
 WHO = "I am μOmni, a small model that reads, looks, listens and speaks."

@@ -1,17 +1,17 @@
-"""Visits: what they ask is true at the place where it is asked, and nothing held out is practised."""
+"""Interleaved dialogues: what they ask is true where it is asked, and nothing held out is in training."""
 
 from __future__ import annotations
 
 import random
 from itertools import islice
 
-from data.conversation import score_turn
+from data.dialogue.chitchat import BIGGER, BY_SIZE, CHITCHAT, REACTIONS
+from data.dialogue.conversation import score_turn
+from data.dialogue.draw import FURTHER, Draw, share
+from data.dialogue.out_of_scope import outside, quiz, quiz_split
+from data.dialogue.social import NO_PICTURE, NO_SOUND
+from data.interleaved import segments
 from data.scenes.build import MakeScene
-from data.talk.beyond import outside, quiz, quiz_split
-from data.talk.chatter import BIGGER, BY_SIZE, CHATTER, REACTIONS
-from data.talk.draw import FURTHER, Draw, share
-from data.talk.social import NO_PICTURE, NO_SOUND
-from data.visits import stretches
 
 UTTERANCE = {"text": "The old man bought a new hat.", "kind": "sentence"}
 
@@ -27,54 +27,54 @@ def photo(rng: random.Random) -> dict:
 SOURCES = {"scene": scene, "photo": photo, "heard": lambda rng: UTTERANCE}
 
 
-def visit(seed: int, split: str = "train", length: int = 25):
-    return list(islice(stretches(random.Random(seed), split, SOURCES, ["Who was Nero?"]), length))
+def dialogue(seed: int, split: str = "train", length: int = 25):
+    return list(islice(segments(random.Random(seed), split, SOURCES, ["Who was Nero?"]), length))
 
 
-def test_the_same_seed_makes_the_same_visit_and_all_kinds_come() -> None:
-    assert visit(1) == visit(1)
-    assert visit(1) != visit(2)
-    kinds = {stretch.kind for seed in range(20) for stretch in visit(seed)}
+def test_the_same_seed_makes_the_same_dialogue_and_all_kinds_come() -> None:
+    assert dialogue(1) == dialogue(1)
+    assert dialogue(1) != dialogue(2)
+    kinds = {segment.kind for seed in range(20) for segment in dialogue(seed)}
     assert kinds == {"talk", "back", "scene", "photo", "heard", "again"}
 
 
 def test_what_is_shown_is_not_missed_and_what_is_not_is_not_asked_about() -> None:
     for seed in range(60):
         view, heard = None, ""
-        for stretch in visit(seed):
-            answers = {question["answer"] for question in stretch.asked}
-            if stretch.kind == "back":
+        for segment in dialogue(seed):
+            answers = {question["answer"] for question in segment.asked}
+            if segment.kind == "back":
                 assert view is not None
-            if stretch.kind == "again":
+            if segment.kind == "again":
                 assert answers == {heard}
             if view is not None:
                 assert NO_PICTURE not in answers
             if heard:
                 assert NO_SOUND not in answers
-            if stretch.kind in ("scene", "photo"):
-                view = stretch
-            if stretch.kind == "heard":
-                heard = stretch.record["text"]
+            if segment.kind in ("scene", "photo"):
+                view = segment
+            if segment.kind == "heard":
+                heard = segment.record["text"]
 
 
 def test_questions_go_back_to_the_picture_shown_last() -> None:
     for seed in range(30):
         view = None
-        for stretch in visit(seed):
-            if stretch.kind in ("scene", "photo"):
-                view = stretch
-            if stretch.kind == "back" and view.kind == "scene":
+        for segment in dialogue(seed):
+            if segment.kind in ("scene", "photo"):
+                view = segment
+            if segment.kind == "back" and view.kind == "scene":
                 record = view.record
                 known = record["questions"] + [q for two in record["follow_ups"] for q in two]
-                assert all(q["answer"] in {k["answer"] for k in known} for q in stretch.asked)
+                assert all(q["answer"] in {k["answer"] for k in known} for q in segment.asked)
 
 
 def test_a_name_is_asked_for_after_it_was_told_and_only_then_known() -> None:
     told = 0
     for seed in range(60):
         name = None
-        talk = [stretch for stretch in visit(seed) if stretch.kind == "talk"]
-        for question in (q for stretch in talk for q in stretch.asked):
+        talk = [segment for segment in dialogue(seed) if segment.kind == "talk"]
+        for question in (q for segment in talk for q in segment.asked):
             if question["kind"] == "name" and name is None:
                 name = question["answer"].removeprefix("Nice to meet you, ").rstrip("!")
             elif question["kind"] == "name":
@@ -96,13 +96,13 @@ def test_held_out_wordings_of_chatter_are_not_practised() -> None:
 def test_what_is_slow_to_learn_comes_more_often_in_training_alone() -> None:
     shares = {}
     for split in ("train", "dev", "test"):
-        kinds = [stretch.kind for seed in range(60) for stretch in visit(seed, split)]
+        kinds = [segment.kind for seed in range(60) for segment in dialogue(seed, split)]
         shares[split] = kinds.count("again") / len(kinds)
     assert shares["train"] > 1.5 * max(shares["dev"], shares["test"])
 
 
 def test_chatter_is_right_by_its_own_check_and_animals_keep_their_order() -> None:
-    for kind, (make, _) in CHATTER.items():
+    for kind, (make, _) in CHITCHAT.items():
         draw = Draw(random.Random(kind), "train")
         for _ in range(50):
             turn = make(draw)[0]

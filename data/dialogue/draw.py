@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from data.further import read_further
+from data.extra_paraphrases import read_extra
 
 # More wordings for training, by the first of the list that they extend: written without sight of the
 # held-out ones.
-FURTHER = read_further(__file__)
+FURTHER = read_extra(__file__)
 DEV_SHARE, TEST_SHARE = 3, 5  # percent of argument combinations
 
 

@@ -26,12 +26,12 @@ CARRIERS = (
 )
 
 
-def strange_words(setting: Setting, count: int) -> list[str]:
-    """The most frequent words that neither the lexicon nor the Talker's lessons taught."""
-    lessons = setting.data_dir / "speaking_train"
+def held_out_words(setting: Setting, count: int) -> list[str]:
+    """The most frequent words that neither the lexicon nor the Talker's training taught."""
+    trained_on = setting.data_dir / "speaking_train"
     taught: set[str] = set()
-    if lessons.is_dir():
-        reader = ShardReader(lessons)
+    if trained_on.is_dir():
+        reader = ShardReader(trained_on)
         for i in range(len(reader)):
             taught |= set(reader.record(i)["words"])
     words = []
@@ -46,9 +46,9 @@ def strange_words(setting: Setting, count: int) -> list[str]:
     return words
 
 
-def strangers(speaker: Speaker, setting: Setting, count: int) -> Measured:
+def unseen_words(speaker: Speaker, setting: Setting, count: int) -> Measured:
     """Letter error rates of such words: the teacher's and the Talker's."""
-    words = strange_words(setting, count)
+    words = held_out_words(setting, count)
     texts = [CARRIERS[i % len(CARRIERS)].format(word) for i, word in enumerate(words)]
     voices = [speaker.voices[i % len(speaker.voices)] for i in range(len(words))]
     both = list(zip(texts, voices, strict=True))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from data.talk.draw import Draw, Turn
-from data.talk.facts import NAMES, OPPOSITES, SPELLABLE
+from data.dialogue.draw import Draw, Turn
+from data.dialogue.facts import NAMES, OPPOSITES, SPELLABLE
 
 SPELL = ("How do you spell {w}?", "Spell {w}.", "Can you spell {w}?", "Please spell the word {w}.",
          "Spell the word {w}.", "How is {w} spelled?", "How would you spell {w}?",

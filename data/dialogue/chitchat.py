@@ -1,17 +1,17 @@
-"""What visitors say besides the questions of the world: remarks, wishes, and what nobody here can know.
+"""Chit-chat: what people say besides questions of the world: remarks, wishes, what nobody here can know.
 
-These kinds are practised, and measured apart, in visits (data/visits.py): the conversations of
-data/conversation.py are what they were, so that figures of different weights can be compared.
+Trained and measured in interleaved dialogues (data/interleaved.py). The conversations of
+data/dialogue/conversation.py hold none of it, so that figures of different weights compare.
 """
 
 from __future__ import annotations
 
-from data.talk import numbers, world
-from data.talk.beyond import unknown
-from data.talk.draw import Draw, Turn, upper
-from data.talk.social import fixed
-from data.talk.things import SINGLE, THINGS, article
-from data.talk.told import plural
+from data.dialogue import numbers, world
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.out_of_scope import unknown
+from data.dialogue.social import fixed
+from data.dialogue.things import SINGLE, THINGS, article
+from data.dialogue.told import plural
 
 GO_ON = "Okay. What else would you like to know?"
 NICE = "That is nice!"
@@ -83,7 +83,7 @@ DOUBLE = ("What is double {a}?", "What is the double of {a}?", "Double {a}.", "W
 
 
 def statement(draw: Draw) -> list[Turn]:
-    """Something the visitor likes or has."""
+    """Something the user likes or has."""
     if draw.chance() < 0.5:
         x = draw.pick(PLEASURES)
         return [Turn(upper(draw.say(LIKES, x=x)), NICE)]
@@ -137,7 +137,7 @@ def gibberish(draw: Draw) -> list[Turn]:
 
 
 # kind -> (maker, weight)
-CHATTER = {
+CHITCHAT = {
     "reaction": (fixed(REACTIONS), 6), "statement": (statement, 4), "about": (about, 5),
     "bigger": (bigger, 3),
     "letter": (letter, 2), "halves": (halves, 3), "gibberish": (gibberish, 2), "unknown": (unknown, 7),

@@ -11,11 +11,11 @@ from collections.abc import Callable
 from functools import lru_cache
 from pathlib import Path
 
+from data.dialogue.draw import Draw, Turn
+from data.dialogue.facts import CAPITALS
+from data.dialogue.social import REFUSAL
+from data.dialogue.told import FURTHER_OBJECTS
 from data.splits import slot
-from data.talk.draw import Draw, Turn
-from data.talk.facts import CAPITALS
-from data.talk.social import REFUSAL
-from data.talk.told import FURTHER_OBJECTS
 from data.text import trivia
 
 SHORT = ("I don't know that.", "I don't know.")  # as right as the whole refusal

@@ -6,8 +6,8 @@ that the Thinker already knows them when it learns to see.
 
 from __future__ import annotations
 
-from data.talk.draw import Draw, Turn, upper
-from data.talk.things import SINGLE, article
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.things import SINGLE, article
 
 COLORS = "red blue green yellow orange purple pink brown black white gray".split()
 OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree

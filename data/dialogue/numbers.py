@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from data.talk.draw import Draw, Turn, upper
-from data.talk.facts import AMOUNTS, DAYS, MONTH_DAYS, MONTHS
-from data.talk.names import a_name
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.facts import AMOUNTS, DAYS, MONTH_DAYS, MONTHS
+from data.dialogue.names import a_name
 
 _ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
          "fifteen sixteen seventeen eighteen nineteen").split()

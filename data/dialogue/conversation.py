@@ -12,14 +12,14 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
+from data.dialogue import numbers, social, told, words, world
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.followups import followup
+from data.dialogue.names import own_name
+from data.dialogue.things import THINGS
 from data.scenes.captions import caption
 from data.scenes.questions import questions
 from data.scenes.scene import sample_scene
-from data.talk import numbers, social, told, words, world
-from data.talk.draw import Draw, Turn, upper
-from data.talk.followups import followup
-from data.talk.names import own_name
-from data.talk.things import THINGS
 
 # kind -> (maker, weight)
 KINDS = {
