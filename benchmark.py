@@ -20,7 +20,9 @@ from benchmarks.growth import bench_batch, bench_context
 from benchmarks.llama import bench_llama
 from benchmarks.memory import bench_memory
 from benchmarks.plans import bench_plans
+from benchmarks.quantisers import bench_quantise
 from benchmarks.reading import bench_prefill
+from benchmarks.routers import bench_routers
 from benchmarks.serving import bench_serve
 from benchmarks.speculation import bench_speculative
 from benchmarks.start import bench_start
@@ -41,9 +43,11 @@ BENCHES = {
     "uncached": bench_uncached,
     "speculative": bench_speculative,
     "start": bench_start,
+    "routers": bench_routers,
+    "quantise": bench_quantise,
     "serve": bench_serve,
 }
-OPTIONAL = {"serve"}  # needs requirements-serve.txt: run where it is named
+OPTIONAL = {"serve", "routers", "quantise"}  # run where they are named: options of their own
 
 
 @one_line_errors
@@ -51,7 +55,8 @@ def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
     parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
     parser.add_argument(
-        "what", nargs="*", metavar="WHAT", help=f"any of {' '.join(BENCHES)}; default: all but serve"
+        "what", nargs="*", metavar="WHAT",
+        help=f"any of {' '.join(BENCHES)}; default: all but {', '.join(sorted(OPTIONAL))}",
     )
     parser.add_argument("--ckpt_dir", help="default: the shipped omni checkpoint")
     parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")

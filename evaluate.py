@@ -28,7 +28,10 @@ from evaluation.tables import stale, write
 from models.errors import UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
-SECTIONS = ("text", "vision", "audio", "joint", "visits", "speech", "vocoder", "normalisation")
+SECTIONS = (
+    *("text", "vision", "audio", "joint", "interleaved"),
+    *("speech", "vocoder", "normalisation", "memory"),
+)
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -40,6 +43,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--thinker_dir", type=Path, default=ROOT / "checkpoints" / "thinker_tiny", help="beside it")
     add("--data_dir", type=Path, default=ROOT / "build" / "data" / "tiny", help="held-out data")
     add("--real_dir", type=Path, help="real data (../shared/data when it exists)")
+    add("--memory_dir", type=Path, default=ROOT / "checkpoints" / "memory_tiny", help="memory bank")
     add("--limit", type=int, help="at most so many items of each set: quicker, wider intervals")
     add("--out", type=Path, default=ROOT / "docs" / "results.json", help="where figures go")
     add("--check", action="store_true", help="with tables: exit 1 if a table or plot is out of date")
@@ -54,7 +58,8 @@ def find_setting(args: argparse.Namespace) -> Setting:
     if args.real_dir and not real.is_dir():
         raise UserError(f"--real_dir {real}: no such folder")
     return Setting(
-        args.ckpt_dir, args.thinker_dir, args.data_dir, real if real.is_dir() else None, args.limit
+        args.ckpt_dir, args.thinker_dir, args.data_dir, real if real.is_dir() else None, args.limit,
+        memory_dir=args.memory_dir,
     )
 
 

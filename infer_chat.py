@@ -42,7 +42,7 @@ being written, or what --say gives."""
 STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
-    *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
+    *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
     *("repetition_penalty", "do_sample", "vad", "video_sound"),
     *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
     *("max_seq_len", "cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
@@ -57,13 +57,15 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
-    ask.add_argument("--video_sound", action="store_true", help="hear the videos, too")
+    ask.add_argument(
+        "--video_sound", action="store_true", help="hear the sound of videos with their frames"
+    )
     ask.add_argument(
         "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
     )
     ask.add_argument(
         "--limit", action="append", default=[], metavar="NAME=NUMBER",
-        help="how much of media is read: " + ", ".join(f"{k}={v:g}" for k, v in vars(LIMITS).items()),
+        help=f"how much of media is read, one of {', '.join(vars(LIMITS))}; repeatable",
     )
     ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
@@ -87,16 +89,19 @@ def build_parser() -> argparse.ArgumentParser:
         "--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given"
     )
     write.add_argument(
-        "--num_beams", type=int, help="answers followed at once; default: 6 of a sound, 4 for notes, else 1"
+        "--num_beams", type=int, help="default: 6 for a sound, 4 to think about an image, else 1"
     )
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,
-        help="of what the ears read in transcripts; 0 = the Thinker alone; default: what is best"
+        help="of CTC and n-gram in transcripts; 0 = the Thinker alone (default 0.75)"
     )
     write.add_argument(
-        "--no_notes", dest="notes", action="store_false",
-        help="answer at once what is seen and heard, without writing it down first"
+        "--think", action="store_true", default=True,
+        help="write down first what is seen and heard, as a chain of thought (default)"
     )
+    write.add_argument("--no_think", dest="think", action="store_false", help="answer directly")
+    write.add_argument("--no_notes", dest="think", action="store_false", help=argparse.SUPPRESS)
+    write.add_argument("--show_thinking", action="store_true", help="print the thinking before the answer")
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
     write.add_argument(
@@ -108,7 +113,10 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--seed", type=int, help="makes sampling repeatable")
     run = parser.add_argument_group("running")
-    run.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
+    run.add_argument(
+        "--ckpt_dir", metavar="FOLDER", help="ours, or any dense Qwen3; default: checkpoints/omni_sft_tiny"
+    )
+    run.add_argument("--model_name", metavar="FOLDER", help="another folder's (or name's) tokenizer")
     run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
     run.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
     run.add_argument(
@@ -133,8 +141,19 @@ def build_parser() -> argparse.ArgumentParser:
     )
     run.add_argument("--draft", metavar="lookup|FILE|FOLDER", help="decode speculatively: same answers")
     run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
+    run.add_argument("--adapter_dir", metavar="FOLDER", help="a LoRA adapter, ours or PEFT's")
+    run.add_argument("--memory_dir", metavar="FOLDER", help="a memory bank, as checkpoints/memory_tiny")
+    run.add_argument("--routing_strategy", help="of its chapters: sequence rolling token hybrid")
     run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
+    chunks = parser.add_argument_group("exported chunks (python -m export.chunks)")
+    chunks.add_argument("--model_dir", metavar="DIR", help="chat from these, not from a checkpoint")
+    chunks.add_argument("--chunked", action="store_true", help="DIR holds several chunks")
+    chunks.add_argument("--num_chunks", type=int, metavar="N", help="how many; default: as DIR says")
+    chunks.add_argument("--embeddings", metavar="FILE.npy", help="default: embeddings.npy in DIR")
+    chunks.add_argument("--lm_head", metavar="FILE", help="default: lm_head in DIR")
+    chunks.add_argument("--cache_compiled", action="store_true", help="keep compiled forms beside them")
+    chunks.add_argument("--analyze_compute_plan", action="store_true", help="print what runs where")
     return parser
 
 
@@ -156,6 +175,8 @@ def check(args: argparse.Namespace) -> None:
     speech = [flag for flag in ("voice", "speed", "vocoder") if getattr(args, flag) is not None]
     if speech and one_shot and not speaks:
         raise UserError(f"--{speech[0]} needs --audio_out or --play: else nothing is spoken")
+    if args.routing_strategy and not args.memory_dir:
+        raise UserError("--routing_strategy goes with --memory_dir")
     if args.speed is not None and not 0 < args.speed < float("inf"):
         raise UserError(f"--speed must be above 0, not {args.speed}")
     if args.audio_out == STDOUT and sys.stdout.isatty():
@@ -164,6 +185,7 @@ def check(args: argparse.Namespace) -> None:
         check_audio_path(args.audio_out)
     check_trace(args.trace, bool(asked))
     check_transcript(args)
+    check_chunks(args)
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
             check_file(path, kind)
@@ -188,6 +210,34 @@ def read_limits(given: list[str]) -> Limits:
     if wrong:
         raise UserError(f"--limit: {'; '.join(wrong)}")
     return replace(LIMITS, **values)
+
+
+def check_chunks(args: argparse.Namespace) -> None:
+    """Refuse flags of chunks without any, and what chunks cannot do."""
+    flags = "chunked num_chunks embeddings lm_head cache_compiled analyze_compute_plan".split()
+    given = [flag for flag in flags if getattr(args, flag) not in (None, False)]
+    if args.model_dir is None:
+        if given:
+            raise UserError(f"--{given[0]} needs --model_dir, the folder of exported chunks")
+        return
+    if args.ckpt_dir is not None:
+        raise UserError("--model_dir and --ckpt_dir name two models: give one")
+    fixed = {"device": "cpu", "dtype": "fp32", "cache_kind": None, "trace": None, "decode_plan": "none"}
+    for flag, value in fixed.items():
+        if getattr(args, flag) != value:
+            raise UserError(f"--{flag} does not go with --model_dir: the export fixed how chunks compute")
+
+
+def open_model(args: argparse.Namespace):
+    """The checkpoint, or the exported chunks."""
+    from inference.omni import Omni  # torch is loaded only for a request that can be served
+
+    if args.model_dir is None:
+        return Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype, args.model_name)
+    from inference.chunked.model import load_chunks
+
+    names = ("model_dir", "chunked", "num_chunks", "embeddings", "lm_head", "cache_compiled", "model_name")
+    return load_chunks(**{name: getattr(args, name) for name in names})
 
 
 def check_trace(path: str | None, asked: bool) -> None:
@@ -227,10 +277,14 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
     """Read aloud, answer, or converse."""
     with ExitStack() as stack:
         sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
-        from inference.omni import Omni  # torch is loaded only for a request that can be served
+        omni = open_model(args)
+        if args.analyze_compute_plan:
+            from inference.chunked.plan import compute_plan
 
-        omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+            print(compute_plan(omni.folder))
+            return 0
         omni.limits = limits
+        adapt(omni, args)
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)
         names = ("voice", "speed", "vocoder", "seed")
@@ -243,7 +297,9 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
         if args.say is None and args.text is None and not any(media.values()):
             from inference.repl import Repl
 
-            repl = Repl(omni, args.system_prompt, speech, args.quiet, sinks, **settings)
+            repl = Repl(
+                omni, args.system_prompt, speech, args.quiet, sinks, args.show_thinking, **settings
+            )
             repl.timed = args.stats
             repl.run()
             return 0
@@ -251,9 +307,11 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
         session = None
         if args.say is None:
             question = args.text[0] if args.text else None
-            if args.trace or args.stats:  # a session remembers what there is to look into
+            if args.trace or args.stats or args.show_thinking:  # a session remembers all of it
                 session = omni.session(args.system_prompt, **settings)
                 answer = session.stream(question, **media)
+                if args.show_thinking and session.thinking and text_stream(args):
+                    print(f"<think>\n{session.thinking}\n</think>", file=text_stream(args))
             else:
                 answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
             pieces = shown(answer, text_stream(args))
@@ -284,6 +342,18 @@ def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
         if not args.quiet:
             print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
     return 0
+
+
+def adapt(omni, args: argparse.Namespace) -> None:
+    """Give the model what was learnt beside it: a LoRA adapter, a memory bank."""
+    if args.adapter_dir:
+        from inference.merge import attach_adapter
+
+        attach_adapter(omni, args.adapter_dir)
+    if args.memory_dir:
+        from inference.memory import attach_memory
+
+        attach_memory(omni, args.memory_dir, args.routing_strategy)
 
 
 def speak(omni, pieces: Iterable[str], sinks: list, speech: dict) -> float:

@@ -13,16 +13,18 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch
 import argparse
 import signal
 import sys
+from dataclasses import asdict
 from pathlib import Path
 
 from models.errors import UserError, tell
+from models.lora import TARGETS, LoraConfig
 from training import distributed
 from training.config import PRESETS, apply_override, load_preset
 from training.cpu import tune
 from training.export import export
 from training.loop import Stopped
-from training.objective import PHOTOGRAPHIC, STAGES, Paths
-from training.stage import Request, run_stage
+from training.objective import EXTRA, PHOTOGRAPHIC, STAGES, Paths
+from training.stage import ADAPTED, Request, run_stage
 
 ROOT = Path(__file__).resolve().parent
 REAL = ROOT.parent / "shared" / "data"
@@ -32,7 +34,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
-    add("stage", metavar="stage", help=f"{' '.join(STAGES)}, or all (in that order)")
+    add("stage", metavar="stage", help=f"{' '.join(STAGES)}, or all (in that order); or {' '.join(EXTRA)}")
     add("--preset", default="tiny", help=f"sizes and lengths: {' '.join(PRESETS)}")
     add("--data_dir", type=Path, help="generated data (build/data/PRESET)")
     add("--runs_dir", type=Path, help="training runs (runs/PRESET)")
@@ -41,8 +43,11 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--seed", type=int, default=0, help="of weights, order and generated data")
     add("--threads", type=int, default=os.cpu_count(), help="CPU threads (all)")
     add("--device", help="cpu or cuda (cuda when there is one)")
+    add("--lora_rank", type=int, help="learn a LoRA adapter of this rank (stages thinker, omni)")
+    add("--lora_alpha", type=float, help="its scale times its rank (twice the rank)")
+    add("--lora_targets", nargs="+", help="its matrices (all of a block): q_proj k_proj v_proj …")
     add("--restart", action="store_true", help="forget an earlier run of the stage")
-    add("--init_from", type=Path, help="an omni checkpoint to begin with (glance, audio, omni, expectation)")
+    add("--init_from", type=Path, help="an omni checkpoint to begin with (glance, audio, omni)")
     add(
         "--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides",
         help="a setting of the preset, for this run; repeatable",
@@ -62,11 +67,26 @@ def find_paths(args: argparse.Namespace, first: bool) -> Paths:
     return Paths.of(args.preset, args.data_dir, args.runs_dir, real)
 
 
+def ask_lora(args: argparse.Namespace, sections: dict) -> None:
+    """Enter a LoRA adapter in the stage's settings, so that a run with one is another run."""
+    if args.lora_rank is None:
+        if args.lora_alpha is not None or args.lora_targets:
+            raise UserError("--lora_alpha and --lora_targets go with --lora_rank")
+        return
+    if args.stage not in ADAPTED or args.init_from is None:
+        raise UserError(f"--lora_rank goes with stage {' or '.join(ADAPTED)} and --init_from FOLDER")
+    alpha = 2.0 * args.lora_rank if args.lora_alpha is None else args.lora_alpha
+    lora = LoraConfig(args.lora_rank, alpha, tuple(args.lora_targets or TARGETS))
+    sections[args.stage]["lora"] = asdict(lora) | {"target_modules": list(lora.target_modules)}
+
+
 def main(arguments: list[str] | None = None) -> None:
     """Runs the stages asked for."""
     args = parse_arguments(arguments)
-    if args.stage not in (*STAGES, "all"):
-        raise UserError(f"unknown stage '{args.stage}': choose one of {', '.join(STAGES)}, all")
+    if args.stage not in (*STAGES, *EXTRA, "all"):
+        raise UserError(
+            f"unknown stage '{args.stage}': choose one of {', '.join(STAGES + EXTRA)}, all"
+        )
     sections = load_preset(args.preset)
     stages = list(STAGES) if args.stage == "all" else [args.stage]
     if args.init_from and args.stage == "all":
@@ -77,6 +97,7 @@ def main(arguments: list[str] | None = None) -> None:
         for stage in stages:
             if "train" in sections[stage]:
                 sections[stage]["train"]["steps"] = args.steps
+    ask_lora(args, sections)
     tune(args.threads)
     world = distributed.start(args.device)
     paths = find_paths(args, world.first)

@@ -8,7 +8,7 @@ import random
 import statistics
 from time import perf_counter
 
-from data.conversation import sample_conversation
+from data.dialogue.conversation import sample_conversation
 from data.scenes.build import SEEDS, MakeScene
 from data.scenes.render import render_with_cells
 from export.draft_table import CONVERSATIONS, SCENES, training_chats

@@ -24,6 +24,7 @@ class Setting:
     data_dir: Path
     real_dir: Path | None
     limit: int | None = None  # at most so many items of each kind of question
+    memory_dir: Path = Path("checkpoints/memory_tiny")
     workers: int = os.cpu_count() or 1
 
     def count(self, wanted: int) -> int:

@@ -13,7 +13,7 @@ from pathlib import Path
 
 from tqdm import tqdm
 
-from data.conversation import sample_conversation
+from data.dialogue.conversation import sample_conversation
 from data.scenes.build import SEEDS, MakeScene
 from inference.speculative.table import DraftTable
 from models.errors import one_line_errors

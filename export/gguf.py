@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import sys
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from types import ModuleType
 
 import numpy as np
@@ -21,10 +22,13 @@ from inference.generation import thinker_of
 from inference.omni import Omni
 from inference.output import check_writable, replace_file
 from models.errors import UserError, one_line_errors
+from models.lora import merged_state
+from models.memory import PREFIX
 from models.thinker import Thinker
 from models.tokenizer import ROLES, SYMBOLS, Tokenizer
 
-TYPES = ("f32", "f16", "bf16", "q8_0")
+TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0")
+MADE_BY_LLAMA = ("q4_k_m", "q5_k_m", "q6_k")  # by llama.cpp's own quantiser
 BLOCK = 32  # numbers of a row that share a scale in q8_0
 ROOT = Path(__file__).resolve().parent.parent
 # Tokenizer.encode_chat in Jinja: bos, then role symbol + content + eos a message, then what is asked.
@@ -83,9 +87,10 @@ def check_exportable(thinker: Thinker, kind: str) -> None:
     """Refuse what llama.cpp could not compute with."""
     if thinker.config.decoupled:
         raise UserError("a Thinker with attention dba is not a Qwen3: llama.cpp cannot read it")
-    widths = {weight.shape[1] for weight in thinker.state_dict().values() if weight.dim() == 2}
-    if kind == "q8_0" and (odd := sorted(width for width in widths if width % BLOCK)):
-        raise UserError(f"q8_0 needs rows of a multiple of {BLOCK} numbers, not {odd[0]}: use f16")
+    weights = merged_state(thinker).items()
+    widths = {w.shape[1] for key, w in weights if w.dim() == 2 and not key.startswith(PREFIX)}
+    if kind in ("q8_0", "q4_0") and (odd := sorted(width for width in widths if width % BLOCK)):
+        raise UserError(f"{kind} needs rows of a multiple of {BLOCK} numbers, not {odd[0]}: use f16")
 
 
 def add_model(writer, thinker: Thinker, kind: str, name: str) -> None:
@@ -96,6 +101,7 @@ def add_model(writer, thinker: Thinker, kind: str, name: str) -> None:
         "f16": types.MOSTLY_F16,
         "bf16": types.MOSTLY_BF16,
         "q8_0": types.MOSTLY_Q8_0,
+        "q4_0": types.MOSTLY_Q4_0,
     }
     writer.add_type("model")
     writer.add_name(name)
@@ -161,7 +167,9 @@ def add_tensors(writer, thinker: Thinker, kind: str) -> None:
     gguf = gguf_package()
     layers = thinker.config.num_hidden_layers
     names = gguf.get_tensor_name_map(gguf.MODEL_ARCH.QWEN3, layers)
-    for key, weight in thinker.state_dict().items():
+    for key, weight in merged_state(thinker).items():
+        if key.startswith(PREFIX):
+            continue  # llama.cpp has no memory bank
         name = names.get_name(key, try_suffixes=(".weight",))
         if name is None:
             raise UserError(f"llama.cpp has no name for {key}: this is not a Qwen3")
@@ -174,6 +182,50 @@ def encoded(weight: Tensor, stored) -> np.ndarray:
     return gguf_package().quants.quantize(weight.detach().float().cpu().numpy(), stored)
 
 
+def quantise_by_llama(source: Path, out: Path, kind: str, build: str | Path | None) -> None:
+    """llama.cpp's own quantiser, from an f16 file."""
+    from export.llamacpp import quantise_file
+
+    replace_file(out, lambda temporary: quantise_file(source, temporary, kind, build))
+
+
+def export_to_gguf(
+    model,
+    output_path: str | Path,
+    quantization_type: str = "q4_k_m",
+    llama_cpp_path: str | Path | None = None,
+    tokenizer: Tokenizer | None = None,
+) -> Path:
+    """Write a model's Thinker as one GGUF file, LoRA adapters merged; a memory bank stays out.
+
+    Args:
+        model: an Omni, OmniModel or Thinker that was loaded from a folder.
+        quantization_type: one of TYPES, or q4_k_m, which needs llama.cpp's llama-quantize.
+        llama_cpp_path: a folder with llama.cpp's `llama-quantize` in it; default: the PATH.
+        tokenizer: default: that of the model's folder.
+
+    Raises:
+        UserError: an unknown type, no tokenizer, or a package that is not installed.
+    """
+    kind, out = quantization_type.lower(), Path(output_path)
+    if kind not in (*TYPES, *MADE_BY_LLAMA):
+        raise UserError(f"no GGUF type {kind}: use {', '.join((*TYPES, *MADE_BY_LLAMA))}")
+    thinker = thinker_of(getattr(model, "model", model) if isinstance(model, Omni) else model)
+    if tokenizer is None:
+        folder = thinker.folder
+        if folder is None:
+            raise UserError("this model came from no folder: give export_to_gguf its tokenizer")
+        tokenizer = Tokenizer(folder / "tokenizer.model")
+    out.parent.mkdir(parents=True, exist_ok=True)
+    if kind in TYPES:
+        write_gguf(thinker, tokenizer, out, kind, out.stem)
+        return out
+    with TemporaryDirectory() as made:
+        write_gguf(thinker, tokenizer, Path(made) / "f16.gguf", "f16", out.stem)
+        quantise_by_llama(Path(made) / "f16.gguf", out, kind, llama_cpp_path)
+    return out
+
+
 def run(folder: Path, out: Path | None, kind: str) -> Path:
     """Write the Thinker of a checkpoint folder; returns the file."""
     out = out or Path(f"{folder.resolve().name}-{kind}.gguf")
@@ -182,7 +234,7 @@ def run(folder: Path, out: Path | None, kind: str) -> Path:
     gguf_package()
     check_writable(out)
     omni = Omni.from_pretrained(folder)
-    write_gguf(thinker_of(omni.model), omni.tokenizer, out, kind, folder.resolve().name)
+    export_to_gguf(omni, out, kind, tokenizer=omni.tokenizer)
     return out
 
 
@@ -193,7 +245,7 @@ def main(argv: list[str] | None = None) -> int:
     default = ROOT / "checkpoints" / "thinker_tiny"
     parser.add_argument("--ckpt_dir", type=Path, default=default, help="text alone, or an omni one")
     parser.add_argument("--out", type=Path, help="default: FOLDER-TYPE.gguf, in this folder")
-    parser.add_argument("--type", choices=TYPES, default="f16", help="of the matrices")
+    parser.add_argument("--type", choices=(*TYPES, *MADE_BY_LLAMA), default="f16", help="of the matrices")
     args = parser.parse_args(argv)
     out = run(args.ckpt_dir, args.out, args.type)
     print(f"wrote {out}: {out.stat().st_size / 1e6:.1f} MB", file=sys.stderr)

@@ -10,6 +10,8 @@ from __future__ import annotations
 
 import ctypes
 import os
+import shutil
+import subprocess
 from ctypes import POINTER, c_bool, c_char_p, c_float, c_int8, c_int32, c_uint32, c_void_p, pointer
 from functools import cache
 from importlib.util import find_spec
@@ -76,6 +78,30 @@ def library_path() -> Path | None:
     if spec is None or spec.origin is None:
         return None
     return next(iter(sorted(Path(spec.origin).parent.glob("xllamacpp*.so"))), None)
+
+
+def quantise_file(source: Path, out: Path, kind: str, build: str | Path | None = None) -> None:
+    """Quantise a GGUF file by llama.cpp's own program, `llama-quantize`.
+
+    Args:
+        kind: its name of the target, such as q4_k_m.
+        build: the program, or a folder that holds it; default: the one on the PATH.
+    """
+    program = shutil.which("llama-quantize") if build is None else quantiser_in(Path(build))
+    if program is None:
+        where = "on the PATH" if build is None else f"in {build}"
+        raise UserError(f"{kind} needs llama.cpp's quantiser, and there is no llama-quantize {where}")
+    done = subprocess.run([str(program), source, out, kind], capture_output=True, text=True)
+    if done.returncode or not out.is_file():
+        reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
+        raise UserError(f"llama-quantize failed: {reason}")
+
+
+def quantiser_in(build: Path) -> Path | None:
+    """The program in a folder of llama.cpp, or the path itself."""
+    if build.is_file():
+        return build
+    return next(iter(sorted(build.rglob("llama-quantize"))), None)
 
 
 @cache

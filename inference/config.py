@@ -12,15 +12,15 @@ class GenerateConfig(CacheOptions):
     """Settings of one generation; greedy by default, so the same input gives the same output."""
 
     max_new_tokens: int = 128
-    notes: bool = True  # what is seen and heard is written down first; False = answered at once
+    think: bool = True  # chain of thought about images and sounds; False = answer directly
     temperature: float = 0.0  # 0 = greedy
     do_sample: bool | None = None  # False = greedy; True = at temperature 1 unless given; None: as it says
-    num_beams: int | None = None  # answers followed at once; None = 6 of a sound, 4 for notes, else 1
-    ctc_weight: float | None = None  # of what the ears read in transcripts; 0: off; None: what is best
+    num_beams: int | None = None  # None = 6 for a sound, 4 for thinking about an image, else 1
+    ctc_weight: float = 0.75  # of CTC and n-gram in transcripts, the rest is the Thinker's; 0 = off
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off
     min_p: float | None = None  # share of the likeliest token's probability; None or 0.0 = off
-    repetition_penalty: float = 1.0  # 1.0 = off; above: what was read or said is less likely
+    repetition_penalty: float = 1.0  # 1.0 = off; above: tokens of the context are less likely
     seed: int | None = None  # None = a fresh one for each generation
     eos_token_id: int = 2
     suppress_tokens: tuple[int, ...] = ()  # ids never chosen: placeholders must not be made up
@@ -28,7 +28,7 @@ class GenerateConfig(CacheOptions):
     max_seq_len: int | None = None  # tokens of prompt and reply; None = the model's context
     prefill_chunk: int | None = None  # tokens of a prompt run at once; None = all of them
     vad: bool = True  # sounds without speech are not transcribed (inference.vad)
-    video_sound: bool = False  # the sound of a video is heard with its frames
+    video_sound: bool = False  # whether the speech of a video is heard with its frames
     native: str = "auto"  # compiled decoding: auto = where it serves, on = or fail, off = PyTorch alone
 
     def __post_init__(self) -> None:
@@ -56,7 +56,7 @@ class GenerateConfig(CacheOptions):
             )
         if self.num_beams is not None:
             self._check_beams(self.num_beams)
-        if self.ctc_weight is not None and not 0.0 <= self.ctc_weight < 1.0:
+        if not 0.0 <= self.ctc_weight < 1.0:
             raise UserError(f"ctc_weight must be 0 (off) or more and below 1, not {self.ctc_weight}")
         if self.seed is not None and not 0 <= self.seed < 2**63:
             raise UserError(f"seed must be between 0 and 2^63 - 1, not {shown(self.seed)}")

@@ -14,3 +14,10 @@ __all__ = [
     "LIMITS", "SAMPLE_RATE", "Limits", "Video", "check_file", "load_audio", "load_image", "load_video",
     "open_audio", "resample",
 ]
+
+
+def as_list(source) -> list:
+    """One source or a list of them as a list; a pair (samples, rate) is one source."""
+    if source is None:
+        return []
+    return source if isinstance(source, list) else [source]

@@ -18,21 +18,22 @@ from inference.caching.planning import resolve
 from inference.config import GenerateConfig
 from inference.device import DTYPES, placed
 from inference.generation import Generator, context_length, generate_batch, thinker_of
-from inference.media import LIMITS, load_audio, load_image, load_video
+from inference.hf_tokenizer import load_tokenizer
+from inference.media import LIMITS, as_list, load_audio, load_image, load_video
 from inference.notice import notice
-from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
-from inference.prompt import Prompt
+from inference.prompt import Picture, Prompt, Sound, UserTurn
 from inference.speech import check_speech_parts, given, speakable
 from inference.stopping import cut, until
 from inference.subtitles import Segment
+from inference.thinking import think
 from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.mel import log_mel
-from models.omni import OmniModel
+from models.omni import TRANSCRIBE_QUESTION, OmniModel
 from models.thinker import Thinker
-from models.tokenizer import Message, Tokenizer
+from models.tokenizer import Tokenizer
 from models.vision import image_to_tensor
 
 if TYPE_CHECKING:
@@ -61,9 +62,16 @@ class Omni:
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path | None = None, device: str = "cpu", dtype: str = "fp32"
+        cls,
+        folder: str | Path | None = None,
+        device: str = "cpu",
+        dtype: str = "fp32",
+        model_name: str | None = None,
     ) -> "Omni":
-        """Load a checkpoint folder (default: the shipped one), omni or text alone.
+        """Load a checkpoint folder (default: the shipped one): omni, text alone, or a dense Qwen3.
+
+        Args:
+            model_name: a folder, or a name at Hugging Face, whose tokenizer is used instead.
 
         Raises:
             UserError: folder, weights, device or dtype missing, corrupt or unknown.
@@ -78,7 +86,7 @@ class Omni:
         if not isinstance(values, dict):
             raise UserError(f"{folder / 'config.json'} does not describe a model")
         kind = OmniModel if values.get("model_type") == "muomni" else Thinker
-        tokenizer = Tokenizer(folder / "tokenizer.model")
+        tokenizer = load_tokenizer(folder, model_name)
         try:
             model = kind.from_pretrained(folder)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
@@ -88,7 +96,7 @@ class Omni:
         if kind is OmniModel:
             check_speech_parts(folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
-            raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
+            raise UserError(f"{folder}: the tokenizer has more ids than the weights")
         return cls(placed(model, device, dtype), tokenizer, folder)
 
     # ---- text out
@@ -274,29 +282,29 @@ class Omni:
 
     def prompt(self, text, image, audio, video, system_prompt, config: GenerateConfig) -> Prompt:
         """The prompt of a conversation's first turn."""
-        asked = self.take(text, image, audio, video)
-        return self.prompts([asked], config, system_prompt)[0]
+        question = self.take(text, image, audio, video)
+        return self.prompts([question], config, system_prompt)[0]
 
     def prompts(
-        self, turns: list[Asked], config: GenerateConfig, system_prompt: str | None = None
+        self, questions: list[UserTurn], config: GenerateConfig, system_prompt: str | None = None
     ) -> list[Prompt]:
-        """First turns of conversations, with notes of what is seen and heard in them."""
+        """First turns of conversations, with the chain of thought about their media."""
         head = self.head(system_prompt, config)
-        return [head + turn for turn in self.turns(turns, config, self.room(config) - len(head))]
+        room = self.room(config) - len(head)
+        return [head + turn for turn in self.turns(questions, config, room)]
 
-    def turns(self, turns: list[Asked], config: GenerateConfig, room: int) -> list[Prompt]:
-        """User turns, with notes where the config wants them, without bos; each in `room` tokens."""
-        if not config.notes or not isinstance(self.model, OmniModel):
-            return [self.phrase(asked, room) for asked in turns]
+    def turns(self, questions: list[UserTurn], config: GenerateConfig, room: int) -> list[Prompt]:
+        """User turns without bos, each in `room` tokens; with thinking where the config wants it."""
+        if not config.think or not isinstance(self.model, OmniModel):
+            return [self.phrase(question, room) for question in questions]
         return [
-            notes + self.phrase(asked, room - len(notes))
-            for notes, asked in take_notes(self, turns, config, room)
+            thought + self.phrase(question, room - len(thought))
+            for thought, question in think(self, questions, config, room)
         ]
 
     def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
         """What opens every conversation: bos and the system prompt."""
-        messages = [{"role": "system", "content": system_prompt}] if system_prompt else []
-        ids = self.tokenizer.encode_chat(messages, add_generation_prompt=False)
+        ids = self.tokenizer.encode_head(system_prompt)
         if len(ids) > self.room(config) // 2:
             raise UserError(
                 f"the system prompt has {len(ids)} tokens, more than half of the context's "
@@ -305,45 +313,45 @@ class Omni:
         return Prompt(ids)
 
     def turn(self, text, image=None, audio=None, video=None, room: int | None = None) -> Prompt:
-        """One user turn and the opening of its answer, without notes; cut to `room` tokens."""
+        """One user turn and the opening of its answer, without thinking; cut to `room` tokens."""
         return self.phrase(self.take(text, image, audio, video), room)
 
     def take(
         self, text, image=None, audio=None, video=None, config: GenerateConfig | None = None
-    ) -> Asked:
+    ) -> UserTurn:
         """What a user brings, loaded and checked."""
         if text is not None and not isinstance(text, str):
             raise UserError(f"text must be a string, not {type(text).__name__}")
         config = config or GenerateConfig(vad=False)
-        images, sounds = self.see(image, video, config)
-        sounds = self.hear(audio) + sounds
-        spoken = [wave for wave in sounds if has_speech(wave)] if config.vad else sounds
-        mels = [log_mel(torch.from_numpy(wave)) for wave in spoken]  # each (128, T)
+        images, waves = self.load_images(image, video, config)
+        waves = self.load_sounds(audio) + waves
+        spoken = [wave for wave in waves if has_speech(wave)] if config.vad else waves
+        sounds = [Sound(log_mel(torch.from_numpy(wave))) for wave in spoken]
         text = (text or "").strip()
-        if sounds and not mels and not images:
-            return Asked(text, silent=True)
-        if not text and not mels:
+        if waves and not sounds and not images:
+            return UserTurn(text, silent=True)
+        if not text and not sounds:
             if not images:
                 raise UserError("there is nothing to answer: give text, an image, audio or video")
             text = VIDEO_QUESTION if as_list(video) else IMAGE_QUESTION
-        return Asked(text, images, mels)
+        return UserTurn(text, images, sounds)
 
-    def phrase(self, asked: Asked, room: int | None = None) -> Prompt:
+    def phrase(self, question: UserTurn, room: int | None = None) -> Prompt:
         """A turn as the model reads it, without bos; its text is cut to `room` tokens."""
-        parts = [{"type": "image"} for _ in asked.images]
-        parts += [{"type": "audio", "tokens": audio_tokens(mel.shape[1])} for mel in asked.mels]
-        ids, text = self.encode_turn(parts, ""), asked.text
+        lengths = [audio_tokens(sound.mel.shape[1]) for sound in question.sounds]
+        parts = [{"type": "image"} for _ in question.images]
+        parts += [{"type": "audio", "tokens": length} for length in lengths]
+        ids, text = self.encode_turn(parts, ""), question.text
         if room is not None:
             text = self.shorten(text, room - len(ids))
-        transcript = len(asked.mels) == 1 and text == TRANSCRIBE_QUESTION
+        transcript = len(question.sounds) == 1 and text == TRANSCRIBE_QUESTION
         ids = self.encode_turn(parts, text)
-        return Prompt(ids, asked.images, asked.mels, transcript=transcript, seen=asked.seen)
+        return Prompt(ids, question.images, question.sounds, transcript=transcript)
 
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""
         content = parts + ([{"type": "text", "text": text}] if text else [])
-        message: Message = {"role": "user", "content": content}
-        return self.tokenizer.encode_chat([message])[1:]
+        return self.tokenizer.encode_turn(content)
 
     def shorten(self, text: str, room: int) -> str:
         """The text's end where not all of it fits, with a notice; the question is often last."""
@@ -365,17 +373,17 @@ class Omni:
         )
         return kept
 
-    def see(self, image, video, config: GenerateConfig) -> tuple[list[torch.Tensor], list[np.ndarray]]:
-        """Pictures, then the frames of videos, each uint8 (3, 224, 224); and the videos' sounds."""
+    def load_images(self, image, video, config) -> tuple[list[Picture], list[np.ndarray]]:
+        """Images, then the frames of videos; and the videos' sounds, float32 (samples,)."""
         images, videos = as_list(image), as_list(video)
         if images or videos:
             self.need_omni("seeing")
         pixels = [image_to_tensor(load_image(source, self.limits)) for source in images]
         clips = [load_video(source, self.limits, config.video_sound) for source in videos]
         pixels += [image_to_tensor(frame, trim=False) for clip in clips for frame in clip.frames]
-        return pixels, [clip.sound for clip in clips if clip.sound is not None]
+        return list(map(Picture, pixels)), [clip.sound for clip in clips if clip.sound is not None]
 
-    def hear(self, audio) -> list[np.ndarray]:
+    def load_sounds(self, audio) -> list[np.ndarray]:
         """Sounds, each float32 (samples,) at 16 kHz."""
         sounds = as_list(audio)
         if sounds:
@@ -389,10 +397,3 @@ class Omni:
                 f"{self.folder} is a text-only checkpoint: {sense} needs an omni one, "
                 "such as checkpoints/omni_sft_tiny"
             )
-
-
-def as_list(source) -> list:
-    """One source or a list of them as a list; a pair (samples, rate) is one source."""
-    if source is None:
-        return []
-    return source if isinstance(source, list) else [source]

@@ -32,12 +32,12 @@ HELP = """\
 /trace FILE   a page (.html) that shows the inside of the last answer
 /set          lists all settings; /set temperature 0.7 changes one, off unsets it
 /set video_sound on    hear the videos, too            /set vad off  transcribe sounds without speech
-/set notes off         answer at once, without writing down what is seen and heard (on: again)
+/think off    answer directly, without a chain of thought (on: again; show, hide: whether to print it)
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
 An empty line sends waiting pictures and recordings without words."""
 MEDIA = {"image": "picture", "audio": "recording", "video": "clip"}
-SWITCHES = ("notes", "vad", "video_sound")  # settings that are on or off
+SWITCHES = ("think", "vad", "video_sound")  # settings that are on or off
 LEAVE = {"exit", "quit", "q", "/quit", "/exit", "/q"}
 
 
@@ -45,13 +45,15 @@ class Repl:
     """One conversation at the terminal."""
 
     def __init__(
-        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, sinks, **settings
+        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, sinks,
+        show_thinking: bool = False, **settings,
     ):
         self.omni = omni
         self.session = omni.session(system_prompt, **settings)
         self.speech = speech  # voice, speed, vocoder, seed for speaking
         self.quiet = quiet
         self.sinks = list(sinks)  # where answers and /say are spoken to at once, if anywhere
+        self.show_thinking = show_thinking
         self.timed = False  # whether an answer's timing follows it
         self.waiting: dict[str, list[str]] = {kind: [] for kind in MEDIA}  # for the next message
         self.spoken = None  # (samples, rate) of the latest /say
@@ -60,6 +62,7 @@ class Repl:
             "/reset": self.reset,
             "/stats": self.stats,
             "/set": self.set,
+            "/think": self.think,
             **{f"/{kind}": partial(self.show, kind) for kind in MEDIA},
             "/say": self.say,
             "/voice": self.voice,
@@ -106,6 +109,8 @@ class Repl:
         self.spoken = None
         with notices_after():
             try:
+                if self.show_thinking and self.session.thinking:
+                    print(f"<think>\n{self.session.thinking}\n</think>")
                 print("" if self.quiet else "μOmni: ", end="", flush=True)
                 if self.sinks:
                     self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
@@ -135,6 +140,16 @@ class Repl:
             return
         self.session.set(**{name: parse_setting(name, value.strip())})
         self.say_done(f"{name} is {getattr(self.session.config, name)} from now on")
+
+    def think(self, switch: str) -> None:
+        if switch in ("on", "off"):
+            self.session.set(think=switch == "on")
+        elif switch in ("show", "hide"):
+            self.show_thinking = switch == "show"
+        else:
+            raise UserError(f"/think takes on, off, show or hide, not {switch!r}")
+        self.say_done(f"thinking is {'on' if self.session.config.think else 'off'}, "
+                      f"{'shown' if self.show_thinking else 'hidden'}")
 
     def printed(self, pieces: Iterable[str]) -> Iterator[str]:
         for piece in pieces:

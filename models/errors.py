@@ -14,6 +14,9 @@ STREAMS = ("stdin", "stdout", "stderr")
 class UserError(Exception):
     """Bad input, a missing file, a wrong flag. Entry points print it and exit with code 2."""
 
+    def __str__(self) -> str:
+        return " ".join(super().__str__().split())  # a library's reason may have several lines
+
 
 class Parser(argparse.ArgumentParser):
     """Command-line flags, with hyphens as well; a wrong one is one line with the nearest flag."""

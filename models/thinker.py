@@ -191,6 +191,7 @@ class Thinker(Pretrained):
 
     config_class = ThinkerConfig
     int8 = False  # whether the matrices are rounded to 8 bits
+    quantised = ""  # how its matrices are stored, where not as plain weights: inference.quantised
 
     def __init__(self, config: ThinkerConfig):
         super().__init__()

@@ -21,7 +21,8 @@ OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
 # asked for by name where they are missing
-OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime"}
+OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime", "coremltools",
+            "transformers"}
 
 
 def sources(*folders: str) -> list[Path]:
@@ -126,7 +127,7 @@ def test_make_targets_of_the_readme_exist():
 
 
 def test_readme_keeps_its_marks():
-    for name in ("summary", "vision", "photos", "audio", "text", "visits", "speech", "vocoder"):
+    for name in ("summary", "vision", "photos", "audio", "text", "interleaved", "speech", "vocoder"):
         assert README.count(f"<!-- results:{name} -->\n") == 1
     assert README.count("<!-- /results -->") == 8
     assert README.count("<!-- /demo -->") == 1

@@ -9,7 +9,7 @@ from typing import Any
 import yaml
 
 from models.errors import UserError
-from training.objective import STAGES
+from training.objective import EXTRA, STAGES
 
 PRESETS = ("nano", "tiny", "small")
 CONFIGS = Path(__file__).resolve().parent.parent / "configs"
@@ -84,11 +84,15 @@ def load_preset(preset: str) -> dict[str, dict[str, Any]]:
 
 
 def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text: str) -> None:
-    """Applies one `--set [stage.]section.key=value` to the sections of `stages`, in place."""
+    """Applies one `--set [stage.]section.key=value` to the sections of `stages`, in place.
+
+    `stage.key` is short for `stage.model.key`.
+    """
     name, equals, value = text.partition("=")
     parts = name.split(".")
-    if parts[0] in STAGES:
+    if parts[0] in STAGES + EXTRA:
         stages, parts = [parts[0]], parts[1:]
+        parts = ["model", *parts] if len(parts) == 1 else parts  # memory.top_k=4
     if not equals or len(parts) != 2 or parts[0] not in ("model", "train", "data"):
         raise UserError(f"--set {text}: write [stage.]section.key=value, section model|train|data")
     section, key = parts
@@ -115,7 +119,7 @@ def parse_value(text: str) -> Any:
 def identity(stage: str, preset: str, seed: int, section: dict[str, Any]) -> dict[str, Any]:
     """What makes a run this run: a checkpoint with another identity is not continued."""
     train = section.get("train")
-    return {
+    who = {
         "stage": stage,
         "preset": preset,
         "seed": seed,
@@ -123,6 +127,7 @@ def identity(stage: str, preset: str, seed: int, section: dict[str, Any]) -> dic
         "data": section.get("data") or {},
         "train": asdict(TrainConfig.from_dict(train)) if train else {},
     }
+    return who | {"lora": section["lora"]} if "lora" in section else who
 
 
 def check_same(old: dict[str, Any], new: dict[str, Any], run_dir: Path) -> None:

@@ -29,12 +29,13 @@ from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = (
-    *("tokenizer", "thinker", "vision", "glance", "audio", "words"),
-    *("codec", "vocoder", "talker", "omni", "finder", "naming", "expectation"),
+    *("tokenizer", "thinker", "vision", "glance", "audio"),
+    *("codec", "vocoder", "talker", "omni", "naming"),
 )
-COUNTED = {"tokenizer", "words"}  # no loop: they count, they do not learn by gradient
+EXTRA = ("memory",)  # options beside the recipe: trained where they are named, not by `all`
+COUNTED = {"tokenizer"}  # no loop: it counts
 PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
-OPTIONAL = PHOTOGRAPHIC | {"finder", "words", "expectation"}  # the other stages do without them
+OPTIONAL = PHOTOGRAPHIC  # the other stages do without them
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
 
@@ -121,8 +122,8 @@ class Paths:
 
 def load_stage(stage: str) -> ModuleType:
     """The module `training/objectives/<stage>.py`."""
-    if stage not in STAGES:
-        raise UserError(f"unknown stage '{stage}': choose one of {', '.join(STAGES)}, all")
+    if stage not in STAGES + EXTRA:
+        raise UserError(f"unknown stage '{stage}': choose one of {', '.join(STAGES + EXTRA)}, all")
     return importlib.import_module(f"training.objectives.{stage}")
 
 

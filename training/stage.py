@@ -5,14 +5,19 @@ from __future__ import annotations
 import json
 import shutil
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from models.errors import UserError
+from models.lora import LoraConfig, add_lora, save_lora
+from models.thinker import Thinker
 from training.config import check_same, identity
 from training.distributed import World
 from training.loop import STABLE, STATE, Trainer, seed_all
 from training.objective import COUNTED, Objective, Paths, load_stage
+
+ADAPTED = ("thinker", "omni")  # stages that can learn a LoRA adapter instead of the weights
 
 
 @dataclass(frozen=True)
@@ -58,7 +63,17 @@ def run_stage(request: Request, world: World) -> None:
     objective = module.build(config, request.paths)
     if request.init_from is not None:
         begin(objective, request)
+    if "lora" in request.section:
+        adapt(objective, LoraConfig(**request.section["lora"]))
     Trainer(objective, who, run_dir, world).run()
+
+
+def adapt(objective: Objective, config: LoraConfig) -> None:
+    """Freeze everything, then adapt the Thinker: what the stage learns and saves is the adapter."""
+    thinker = next(m for m in objective.model.modules() if isinstance(m, Thinker))
+    objective.model.requires_grad_(False)
+    add_lora(thinker, config)
+    objective.save = partial(save_lora, thinker)
 
 
 def begin(objective: Objective, request: Request) -> None:
@@ -74,7 +89,7 @@ def finished(run_dir: Path, who: dict[str, Any]) -> bool:
     if not record.exists():
         return False
     done = json.loads(record.read_text(encoding="utf-8"))
-    check_same({key: done[key] for key in who}, who, run_dir)
+    check_same({key: done.get(key, {}) for key in who}, who, run_dir)
     return not who["train"] or who["train"]["steps"] <= done["train"]["steps"]
 
 

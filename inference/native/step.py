@@ -254,6 +254,8 @@ def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
         return f"compiled decoding is for heads of a multiple of {LANES} channels"
     if type(thinker) is not Thinker:
         return f"compiled decoding does not know a {type(thinker).__name__}"
+    if thinker.quantised:
+        return f"compiled decoding does not read {thinker.quantised} weights"
     if thinker.config.decoupled:
         return "compiled decoding does not know decoupled attention"
     if not all(format_of(store) in FORMATS for store in cache.layers[0]):

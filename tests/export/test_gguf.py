@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 import torch
 
-from data.conversation import sample_conversation
+from data.dialogue.conversation import sample_conversation
 from export.gguf import TYPES, main, write_gguf
 from export.llamacpp import INSTALL, LlamaCpp, library_path
 from inference import Omni, generate

@@ -28,7 +28,7 @@ def uncached(omni, prompt: Prompt, config: GenerateConfig) -> list[int]:
     """Greedy decoding that runs the whole sequence again for every token."""
     model, reply = omni.model, []
     while len(reply) < config.max_new_tokens:
-        grown = Prompt(prompt.ids + reply, prompt.images, prompt.mels)
+        grown = Prompt(prompt.ids + reply, prompt.images, prompt.sounds)
         logits = prefill(model, [grown], thinker_of(model).new_cache(1, len(grown)))
         logits[:, list(config.suppress_tokens)] = float("-inf")
         token = int(logits.argmax())

@@ -8,6 +8,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.corpus import CorpusOptions, build_corpus
+from models.checkpoint import load_strict
 from models.thinker import Thinker, ThinkerConfig
 from training.objective import Loss, Paths, slice_bounds, to_device
 
@@ -44,6 +45,15 @@ class ThinkerObjective:
             split: np.memmap(paths.data / "corpus" / f"{split}.bin", np.uint16, "r")
             for split in ("train", "dev")
         }
+
+    def init_from(self, folder: Path) -> None:
+        """Begin with a checkpoint's Thinker, omni or text alone, of the preset's sizes."""
+        if (Path(folder) / "thinker.safetensors").is_file():
+            trained = Thinker.from_pretrained(folder, "thinker")
+        else:
+            trained = Thinker.from_pretrained(folder)
+        load_strict(self.model.thinker, trained.state_dict(), str(folder))
+        self.model.thinker.folder = Path(folder)
 
     def rows(self, split: str, indices: range, seed: int) -> Tensor:
         """Stretches of the stream at random places; row i depends on (seed, i) alone. (B, T + 1)"""
