@@ -15,7 +15,7 @@ from torch.optim import AdamW, Muon
 import train
 from models.errors import UserError
 from training.config import PRESETS, TrainConfig, apply_override, load_preset
-from training.objective import EXTRA, COUNTED, STAGES, Paths, slice_bounds
+from training.objective import COUNTED, EXTRA, STAGES, Paths, slice_bounds
 from training.optimizer import PlainMuon, decay_start, lr_at, make_optimizers
 
 TRAINED = [stage for stage in STAGES if stage not in COUNTED]
