@@ -19,6 +19,7 @@ from benchmarks.decoding import bench_decode, bench_uncached
 from benchmarks.growth import bench_batch, bench_context
 from benchmarks.llama import bench_llama
 from benchmarks.memory import bench_memory
+from benchmarks.plans import bench_plans
 from benchmarks.quantisers import bench_quantise
 from benchmarks.reading import bench_prefill
 from benchmarks.routers import bench_routers
@@ -38,6 +39,7 @@ BENCHES = {
     "context": bench_context,
     "batch": bench_batch,
     "memory": bench_memory,
+    "plans": bench_plans,
     "uncached": bench_uncached,
     "speculative": bench_speculative,
     "start": bench_start,
@@ -54,8 +56,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
     parser.add_argument(
         "what", nargs="*", metavar="WHAT",
-        help=f"any of {' '.join(BENCHES)}; default: all but "
-        f"{', '.join(sorted(OPTIONAL))}"
+        help=f"any of {' '.join(BENCHES)}; default: all but {', '.join(sorted(OPTIONAL))}",
     )
     parser.add_argument("--ckpt_dir", help="default: the shipped omni checkpoint")
     parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")

@@ -28,7 +28,10 @@ from evaluation.tables import stale, write
 from models.errors import UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
-SECTIONS = ("text", "vision", "audio", "joint", "visits", "speech", "vocoder", "normalisation", "memory")
+SECTIONS = (
+    *("text", "vision", "audio", "joint", "interleaved"),
+    *("speech", "vocoder", "normalisation", "memory"),
+)
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:

@@ -7,20 +7,35 @@ Thin: it checks flags, calls `inference`, prints. Answers go to stdout, everythi
 exit code 2.
 """
 
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+
 import argparse
 import sys
 import warnings
 from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
+from dataclasses import replace
 from pathlib import Path
 from typing import TextIO
 
 from inference.config import GenerateConfig
-from inference.media import SAMPLE_RATE, check_file
-from inference.notice import Notice, show_notice
-from inference.output import AudioFile, WavStream, check_audio_path, check_page_path
-from models.errors import UserError, tell
+from inference.media import LIMITS, SAMPLE_RATE, Limits, check_file
+from inference.notice import Notice, notices_after, show_notice
+from inference.output import (
+    AUDIO_FORMATS,
+    AudioFile,
+    WavStream,
+    check_audio_path,
+    check_page_path,
+)
+from inference.progress import ProgressBar
+from inference.subtitles import FORMATS, check_transcript_path, line, write_transcript
+from inference.timing import statistics
+from models.errors import Parser, UserError, one_line_errors, open_streams, output_lost
+from models.fields import misfits
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
 --text "What did you hear?" transcribes it. --audio_out and --play speak the answer while it is
@@ -28,26 +43,39 @@ being written, or what --say gives."""
 STDOUT = "-"  # the --audio_out that pipes
 
 SETTINGS = (  # flags that are fields of GenerateConfig
-    *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    "repetition_penalty",
+    *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
+    *("repetition_penalty", "do_sample", "vad", "video_sound"),
     *("stop_strings", "seed", "prefill_chunk", "native", "cache_kind"),
-    *("cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
+    *("max_seq_len", "cache_budget_mb", "cache_plan_path", "decode_plan", "decode_table"),
 )
 
 
 def build_parser() -> argparse.ArgumentParser:
     """All flags; their meaning together is checked in `check`."""
-    parser = argparse.ArgumentParser("infer_chat.py", description=ABOUT, allow_abbrev=False)
+    parser = Parser("infer_chat.py", description=ABOUT, allow_abbrev=False)
     ask = parser.add_argument_group("input")
     ask.add_argument("--text", "--prompt", action="append", help="what to ask")
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
+    ask.add_argument(
+        "--video_sound", action="store_true", help="hear the sound of videos with their frames"
+    )
+    ask.add_argument(
+        "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
+    )
+    ask.add_argument(
+        "--limit", action="append", default=[], metavar="NAME=NUMBER",
+        help=f"how much of media is read, one of {', '.join(vars(LIMITS))}; repeatable",
+    )
     ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
     ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
+    hear = parser.add_argument_group("transcripts, of recordings of any length")
+    hear.add_argument("--timestamps", action="store_true", help="each segment with its times")
+    hear.add_argument("--transcript_out", metavar="PATH", help=f"write {', '.join(FORMATS)}")
     speak = parser.add_argument_group("speech")
     speak.add_argument(
-        "--audio_out", metavar="PATH", help="speech to .wav, .flac or .ogg; - is WAV to stdout"
+        "--audio_out", metavar="PATH", help=f"speech to {', '.join(AUDIO_FORMATS)}; - is WAV to stdout"
     )
     speak.add_argument("--play", action="store_true", help="speech to the sound device")
     speak.add_argument("--voice", help="who speaks (a wrong name lists them)")
@@ -59,16 +87,22 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
     write.add_argument(
-        "--num_beams", type=int, help="answers followed at once; default: 6 of a sound, 4 for notes, else 1"
+        "--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given"
+    )
+    write.add_argument(
+        "--num_beams", type=int, help="default: 6 for a sound, 4 to think about an image, else 1"
     )
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,
-        help="of what the ears read in transcripts; 0 = the Thinker alone; default: what is best"
+        help="of CTC and n-gram in transcripts; 0 = the Thinker alone (default 0.75)"
     )
     write.add_argument(
-        "--no_notes", dest="notes", action="store_false",
-        help="answer at once what is seen and heard, without writing it down first"
+        "--think", action="store_true", default=True,
+        help="write down first what is seen and heard, as a chain of thought (default)"
     )
+    write.add_argument("--no_think", dest="think", action="store_false", help="answer directly")
+    write.add_argument("--no_notes", dest="think", action="store_false", help=argparse.SUPPRESS)
+    write.add_argument("--show_thinking", action="store_true", help="print the thinking before the answer")
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
     write.add_argument(
@@ -80,12 +114,20 @@ def build_parser() -> argparse.ArgumentParser:
     )
     write.add_argument("--seed", type=int, help="makes sampling repeatable")
     run = parser.add_argument_group("running")
-    run.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
+    run.add_argument(
+        "--ckpt_dir", metavar="FOLDER", help="ours, or any dense Qwen3; default: checkpoints/omni_sft_tiny"
+    )
+    run.add_argument("--model_name", metavar="FOLDER", help="another folder's (or name's) tokenizer")
     run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
     run.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
     run.add_argument(
         "--native", default="auto", help="compiled decoding: auto (default), on (or fail), off"
     )
+    run.add_argument(
+        "--max_context_length", dest="max_seq_len", type=int, metavar="TOKENS",
+        help="of prompt and answers; default: the model's",
+    )
+    run.add_argument("--stats", action="store_true", help="cache and times after each answer")
     run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
     run.add_argument(
         "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"
@@ -105,6 +147,14 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument("--routing_strategy", help="of its chapters: sequence rolling token hybrid")
     run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")
     run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
+    chunks = parser.add_argument_group("exported chunks (python -m export.chunks)")
+    chunks.add_argument("--model_dir", metavar="DIR", help="chat from these, not from a checkpoint")
+    chunks.add_argument("--chunked", action="store_true", help="DIR holds several chunks")
+    chunks.add_argument("--num_chunks", type=int, metavar="N", help="how many; default: as DIR says")
+    chunks.add_argument("--embeddings", metavar="FILE.npy", help="default: embeddings.npy in DIR")
+    chunks.add_argument("--lm_head", metavar="FILE", help="default: lm_head in DIR")
+    chunks.add_argument("--cache_compiled", action="store_true", help="keep compiled forms beside them")
+    chunks.add_argument("--analyze_compute_plan", action="store_true", help="print what runs where")
     return parser
 
 
@@ -138,9 +188,60 @@ def check(args: argparse.Namespace) -> None:
     if args.audio_out not in (None, STDOUT):
         check_audio_path(args.audio_out)
     check_trace(args.trace, bool(asked))
+    check_transcript(args)
+    check_chunks(args)
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
             check_file(path, kind)
+
+
+def check_transcript(args: argparse.Namespace) -> None:
+    """Refuse transcripts of anything but one recording."""
+    if not (args.timestamps or args.transcript_out is not None):
+        return
+    flag = "--timestamps" if args.timestamps else "--transcript_out"
+    others = [name for name in ("text", "image", "audio_out", "trace") if getattr(args, name)]
+    if len(args.audio_in) + len(args.video) != 1 or others or args.play:
+        raise UserError(f"{flag} goes with one recording: --audio_in (or --video) and nothing to ask")
+    if args.transcript_out is not None:
+        check_transcript_path(args.transcript_out)
+
+
+def read_limits(given: list[str]) -> Limits:
+    """The limits with NAME=NUMBER settings in place of their defaults."""
+    pairs = [text.partition("=")[::2] for text in given]
+    values, wrong = misfits(Limits, dict(pairs), text=True)
+    if wrong:
+        raise UserError(f"--limit: {'; '.join(wrong)}")
+    return replace(LIMITS, **values)
+
+
+def check_chunks(args: argparse.Namespace) -> None:
+    """Refuse flags of chunks without any, and what chunks cannot do."""
+    flags = "chunked num_chunks embeddings lm_head cache_compiled analyze_compute_plan".split()
+    given = [flag for flag in flags if getattr(args, flag) not in (None, False)]
+    if args.model_dir is None:
+        if given:
+            raise UserError(f"--{given[0]} needs --model_dir, the folder of exported chunks")
+        return
+    if args.ckpt_dir is not None:
+        raise UserError("--model_dir and --ckpt_dir name two models: give one")
+    fixed = {"device": "cpu", "dtype": "fp32", "cache_kind": None, "trace": None, "decode_plan": "none"}
+    for flag, value in fixed.items():
+        if getattr(args, flag) != value:
+            raise UserError(f"--{flag} does not go with --model_dir: the export fixed how chunks compute")
+
+
+def open_model(args: argparse.Namespace):
+    """The checkpoint, or the exported chunks."""
+    from inference.omni import Omni  # torch is loaded only for a request that can be served
+
+    if args.model_dir is None:
+        return Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype, args.model_name)
+    from inference.chunked.model import load_chunks
+
+    names = ("model_dir", "chunked", "num_chunks", "embeddings", "lm_head", "cache_compiled", "model_name")
+    return load_chunks(**{name: getattr(args, name) for name in names})
 
 
 def check_trace(path: str | None, asked: bool) -> None:
@@ -152,11 +253,10 @@ def check_trace(path: str | None, asked: bool) -> None:
     check_page_path(path)
 
 
+@one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
-    if hasattr(sys.stdout, "reconfigure"):  # a terminal may lack a character: show "?" instead
-        sys.stdout.reconfigure(errors="replace")
-        sys.stderr.reconfigure(errors="backslashreplace")
+    open_streams()
     args = build_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -166,24 +266,28 @@ def main(argv: list[str] | None = None) -> int:
         try:
             settings = {name: getattr(args, name) for name in SETTINGS}
             GenerateConfig(**settings)
+            limits = read_limits(args.limit)
             check(args)
-            return run(args, settings)
-        except UserError as error:
-            return tell(error)
-        except BrokenPipeError:  # whoever read our output has left, as `| head` does
-            sys.stderr.close()
-            return 0
+            code = run(args, settings, limits)
+            sys.stdout.flush()
+            return code
+        except OSError as error:
+            return output_lost(error)
         except KeyboardInterrupt:
             return 130
 
 
-def run(args: argparse.Namespace, settings: dict) -> int:
+def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
     """Read aloud, answer, or converse."""
     with ExitStack() as stack:
         sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
-        from inference.omni import Omni  # torch is loaded only for a request that can be served
+        omni = open_model(args)
+        if args.analyze_compute_plan:
+            from inference.chunked.plan import compute_plan
 
-        omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype)
+            print(compute_plan(omni.folder))
+            return 0
+        omni.limits = limits
         adapt(omni, args)
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)
@@ -191,31 +295,56 @@ def run(args: argparse.Namespace, settings: dict) -> int:
         speech = {name: getattr(args, name) for name in names if getattr(args, name) is not None}
         if sinks or speech.keys() - {"seed"}:
             omni.check_speech(**speech)
+        if args.timestamps or args.transcript_out is not None:
+            return transcribe(omni, args, settings)
         media = {"image": args.image, "audio": args.audio_in, "video": args.video}
         if args.say is None and args.text is None and not any(media.values()):
             from inference.repl import Repl
 
-            Repl(omni, args.system_prompt, speech, args.quiet, sinks, **settings).run()
+            repl = Repl(
+                omni, args.system_prompt, speech, args.quiet, sinks, args.show_thinking, **settings
+            )
+            repl.timed = args.stats
+            repl.run()
             return 0
         pieces: Iterable[str] = [args.say]
         session = None
         if args.say is None:
             question = args.text[0] if args.text else None
-            if args.trace:  # a session remembers what there is to look into
+            if args.trace or args.stats or args.show_thinking:  # a session remembers all of it
                 session = omni.session(args.system_prompt, **settings)
                 answer = session.stream(question, **media)
+                if args.show_thinking and session.thinking and text_stream(args):
+                    print(f"<think>\n{session.thinking}\n</think>", file=text_stream(args))
             else:
                 answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
             pieces = shown(answer, text_stream(args))
         seconds = speak(omni, pieces, sinks, speech)
     if args.audio_out not in (None, STDOUT) and not args.quiet:
         print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
-    if session is not None:
+    if args.stats and session is not None and session.generator.ids:
+        print(statistics(session.generator), file=sys.stderr)
+    if args.trace:
         from inference.tracepage import write_page
 
         write_page(args.trace, session, speech if sinks else None)
         if not args.quiet:
             print(f"wrote {args.trace}: open it in a browser", file=sys.stderr)
+    return 0
+
+
+def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
+    """Print the transcript segment by segment, with a bar of progress, and write it."""
+    (source,) = args.audio_in + args.video
+    found = []
+    with ProgressBar(args.quiet) as progress:
+        for segment in omni.segments(source, progress, **settings):
+            found.append(segment)
+            progress.write(line(segment) if args.timestamps else segment.text)
+    if args.transcript_out is not None:
+        write_transcript(args.transcript_out, found)
+        if not args.quiet:
+            print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
     return 0
 
 
@@ -265,12 +394,13 @@ def text_stream(args: argparse.Namespace) -> TextIO | None:
 
 def shown(pieces: Iterable[str], out: TextIO | None) -> Iterator[str]:
     """The same pieces, each printed on its way."""
-    for piece in pieces:
+    with notices_after():
+        for piece in pieces:
+            if out is not None:
+                print(piece, end="", file=out, flush=True)
+            yield piece
         if out is not None:
-            print(piece, end="", file=out, flush=True)
-        yield piece
-    if out is not None:
-        print(file=out, flush=True)
+            print(file=out, flush=True)
 
 
 if __name__ == "__main__":

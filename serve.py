@@ -30,6 +30,10 @@ def build_parser() -> argparse.ArgumentParser:
         "--max_queue", type=int, default=64, metavar="N",
         help="requests that may wait beside those being answered; more get 429; default: 64",
     )
+    parser.add_argument(
+        "--thinker_url", metavar="URL",
+        help="of a vLLM that runs the Thinker, such as http://127.0.0.1:8001/v1; default: it runs here",
+    )
     return parser
 
 

@@ -47,7 +47,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--lora_alpha", type=float, help="its scale times its rank (twice the rank)")
     add("--lora_targets", nargs="+", help="its matrices (all of a block): q_proj k_proj v_proj …")
     add("--restart", action="store_true", help="forget an earlier run of the stage")
-    add("--init_from", type=Path, help="an omni checkpoint to begin with (glance, audio, omni, expectation)")
+    add("--init_from", type=Path, help="an omni checkpoint to begin with (glance, audio, omni)")
     add(
         "--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides",
         help="a setting of the preset, for this run; repeatable",

@@ -7,7 +7,7 @@ from pathlib import Path
 import torch
 
 from benchmarks.contestants import decoder, interleaved, settings, text_ids
-from data.conversation import sample_conversation
+from data.dialogue.conversation import sample_conversation
 from evaluation.results import Figure, save_section
 from evaluation.setting import weights_hash
 from inference.generation import thinker_of

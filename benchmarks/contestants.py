@@ -9,10 +9,10 @@ from pathlib import Path
 
 import torch
 
+from inference.caching.probe import take_turns
 from inference.config import GenerateConfig
 from inference.generation import PAD_TOKEN_ID, Generator, generate_batch, prefill, thinker_of
 from inference.omni import DTYPES, Omni
-from inference.probe import take_turns
 from inference.prompt import Prompt
 
 ROOT = Path(__file__).resolve().parent.parent

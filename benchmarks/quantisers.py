@@ -11,7 +11,7 @@ from torch import Tensor
 from torch.nn import functional as F
 
 from benchmarks.contestants import interleaved, settings, text_ids
-from data.conversation import sample_conversation
+from data.dialogue.conversation import sample_conversation
 from export.gguf import export_to_gguf
 from inference.generation import generate_batch, thinker_of
 from inference.merge import load_quantized, quantize_full_model

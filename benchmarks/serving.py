@@ -5,6 +5,7 @@ Starts `serve.py` in a process of its own and asks it as clients do, over HTTP.
 
 import base64
 import http.client
+import io
 import json
 import statistics
 import subprocess
@@ -19,7 +20,8 @@ from pathlib import Path
 from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
-CLIENTS, REQUESTS = 32, 200
+CLIENTS, REQUESTS, ALONE = 32, 200, 24
+KINDS = ("text", "picture", "speech")  # speech: a question in words, answered aloud
 LEAVERS, EARLY, LATE = 16, 100, 1000  # clients of the memory test; requests after which it is read
 QUESTIONS = (
     "What is a dog?", "Tell me about the sun.", "Who are you?", "What is the capital of France?",
@@ -32,60 +34,88 @@ SECONDS = 120  # the longest that one request may take
 class Took:
     """One request as its client saw it."""
 
+    kind: str
     first: float  # seconds to the first word
     total: float
     tokens: int
 
 
 def bench_serve(omni, rounds: int, tokens: int) -> dict[str, dict[str, float]]:
-    """Rows: one client, many clients, their ratio, memory."""
-    bodies = requests()
+    """Rows: one client, many clients, their ratio, also by kind of request; memory."""
+    bodies = requests(REQUESTS + ALONE)
     with server(omni) as (port, pid):
-        for body in bodies[:6]:  # everything is loaded and compiled
+        for body in requests(6):  # everything is loaded and compiled
             ask(port, body)
-        alone, alone_seconds = crowd(port, bodies[:24], 1)
-        many, seconds = crowd(port, [bodies[i % len(bodies)] for i in range(REQUESTS)], CLIENTS)
-        memory = {"mb_early": 0.0}
-        texts = [body for body in bodies if body["kind"] == "text"]
-        for count, name in ((EARLY, "mb_early"), (LATE - EARLY, "mb_late")):
-            crowd(port, [texts[i % len(texts)] for i in range(count)], LEAVERS, leave=True)
-            memory[name] = resident_mb(pid)
-    one, all_ = figures(alone, alone_seconds), figures(many, seconds)
-    return {
-        "one client": one,
-        f"{CLIENTS} clients": all_,
-        "ratio": {
-            "tokens_per_s": all_["tokens_per_s"] / one["tokens_per_s"],
-            "first_word_p95_to_one_median": all_["first_word_p95"] / one["first_word"],
-        },
-        "memory": memory | {"growth": memory["mb_late"] / memory["mb_early"]},
+        half = ALONE // 2  # before and after the crowd: the machine may be shared
+        before, seconds_before = crowd(port, bodies[:half], 1)
+        many, seconds = crowd(port, bodies[ALONE:], CLIENTS)
+        after, seconds_after = crowd(port, bodies[half:ALONE], 1)
+        memory = measure_memory(port, pid)
+    alone = before + after
+    one, all_ = figures(alone, seconds_before + seconds_after), figures(many, seconds)
+    ratio = {
+        "tokens_per_s": all_["tokens_per_s"] / one["tokens_per_s"],
+        "first_word_p95_to_one_median": all_["first_word_p95"] / one["first_word"],
     }
+    for kind in KINDS:
+        single = statistics.median(took.first for took in alone if took.kind == kind)
+        firsts = [took.first for took in many if took.kind == kind]
+        one[f"first_word_{kind}"] = single
+        ratio[f"first_word_p95_to_one_median_{kind}"] = percentile(firsts) / single
+    return {"one client": one, f"{CLIENTS} clients": all_, "ratio": ratio, "memory": memory}
+
+
+def measure_memory(port: int, pid: int) -> dict[str, float]:
+    """Half of the clients leave midway: memory after EARLY and after LATE requests."""
+    texts = [body for body in requests(60) if body["kind"] == "text"]
+    memory = {}
+    for count, name in ((EARLY, "mb_early"), (LATE - EARLY, "mb_late")):
+        crowd(port, [texts[i % len(texts)] for i in range(count)], LEAVERS, leave=True)
+        memory[name] = resident_mb(pid)
+    return memory | {"growth": memory["mb_late"] / memory["mb_early"]}
+
+
+def percentile(values: list[float], part: float = 0.95) -> float:
+    return sorted(values)[int(part * (len(values) - 1))]
 
 
 def figures(took: list[Took], seconds: float) -> dict[str, float]:
-    firsts = sorted(one.first for one in took)
+    firsts = [one.first for one in took]
     return {
         "requests": len(took),
         "tokens_per_s": sum(one.tokens for one in took) / seconds,
         "first_word": statistics.median(firsts),
-        "first_word_p95": firsts[int(0.95 * (len(firsts) - 1))],
+        "first_word_p95": percentile(firsts),
         "seconds": seconds,
     }
 
 
-def requests() -> list[dict]:
-    """Text, a picture, a spoken answer, in turn."""
-    picture = base64.b64encode((ROOT / "examples/sample_image.png").read_bytes()).decode()
-    image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{picture}"}}
+def requests(count: int) -> list[dict]:
+    """Text, a picture, a spoken answer, in turn; no picture comes twice."""
+    from PIL import Image
+
+    picture = Image.open(ROOT / "examples/sample_image.png").convert("RGB")
     made = []
-    for text in QUESTIONS:
-        plain = {"model": "muomni", "stream": True, "stream_options": {"include_usage": True}}
-        said = {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "pcm16"}}
-        look = [image, {"type": "text", "text": "What do you see?"}]
-        for kind, content, more in ("text", text, {}), ("picture", look, {}), ("speech", text, said):
-            body = plain | {"messages": [{"role": "user", "content": content}]} | more
-            made.append({"kind": kind, "data": json.dumps(body)})
+    for i in range(count):
+        kind, text = KINDS[i % len(KINDS)], QUESTIONS[i // len(KINDS) % len(QUESTIONS)]
+        body = {"model": "muomni", "stream": True, "stream_options": {"include_usage": True}}
+        content = text
+        if kind == "picture":
+            picture.putpixel((0, 0), (i % 256, i // 256, 128))
+            content = [image_part(picture), {"type": "text", "text": "What do you see?"}]
+        if kind == "speech":
+            body |= {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "pcm16"}}
+        body["messages"] = [{"role": "user", "content": content}]
+        made.append({"kind": kind, "data": json.dumps(body)})
     return made
+
+
+def image_part(picture) -> dict:
+    """A picture as a part of a message."""
+    out = io.BytesIO()
+    picture.save(out, "PNG")
+    data = base64.b64encode(out.getvalue()).decode()
+    return {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{data}"}}
 
 
 @contextmanager
@@ -142,7 +172,7 @@ def ask(port: int, body: dict, leave: bool = False) -> Took:
             if "error" in event:
                 raise UserError(f"a request failed: {event['error']['message']}")
             delta = event["choices"][0]["delta"] if event["choices"] else {}
-            if first is None and (delta.get("content") or delta.get("audio")):
+            if first is None and (delta.get("content") or delta.get("audio", {}).get("transcript")):
                 first = time.perf_counter() - begin
                 if leave:
                     break
@@ -150,7 +180,7 @@ def ask(port: int, body: dict, leave: bool = False) -> Took:
                 tokens = event["usage"]["completion_tokens"]
     finally:
         connection.close()
-    return Took(first or 0.0, time.perf_counter() - begin, tokens)
+    return Took(body["kind"], first or 0.0, time.perf_counter() - begin, tokens)
 
 
 def resident_mb(pid: int) -> float:

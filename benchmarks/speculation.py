@@ -8,16 +8,16 @@ import random
 import statistics
 from time import perf_counter
 
-from data.conversation import sample_conversation
+from data.dialogue.conversation import sample_conversation
 from data.scenes.build import SEEDS, MakeScene
 from data.scenes.render import render_with_cells
-from inference.draft import NgramDraft, PromptLookup
+from export.draft_table import CONVERSATIONS, SCENES, training_chats
 from inference.generation import Generator
 from inference.omni import Omni
 from inference.prompt import Prompt
-from inference.speculative import SpeculativeGenerator
-from models.ngram import Ngram
-from training.ngram import CONVERSATIONS, SCENES, lessons
+from inference.speculative.draft import NgramDraft, PromptLookup
+from inference.speculative.generator import SpeculativeGenerator
+from inference.speculative.table import DraftTable
 
 REQUESTS = 24  # of each sort
 SEE = "What do you see?"
@@ -53,8 +53,8 @@ def write(generator: Generator, prompts: list[Prompt]) -> tuple[float, list[list
 def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
     """Each draft beside plain greedy decoding; all must answer the same."""
     config = omni.config(max_new_tokens=tokens)
-    counted = Ngram.count(
-        omni.tokenizer.encode_chat_targets(chat) for chat in lessons(CONVERSATIONS, SCENES)
+    counted = DraftTable.count(
+        omni.tokenizer.encode_chat_targets(chat) for chat in training_chats(CONVERSATIONS, SCENES)
     )
     drafts = {"lookup": PromptLookup(), "table": NgramDraft(counted)}
     table = {}

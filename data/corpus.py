@@ -21,7 +21,7 @@ from pathlib import Path
 import numpy as np
 
 from data import text
-from data.conversation import picture_lines, sample_conversation
+from data.dialogue.conversation import picture_lines, sample_conversation
 from models.errors import UserError, one_line_errors
 from models.files import replacing
 from models.tokenizer import Tokenizer

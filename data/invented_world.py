@@ -13,8 +13,8 @@ from functools import cache
 from pathlib import Path
 from typing import NamedTuple
 
-from data.conversation import casual, normalise
-from data.talk.draw import Draw
+from data.dialogue.conversation import casual, normalise
+from data.dialogue.draw import Draw
 
 TABLE = Path(__file__).with_suffix(".json")
 

@@ -6,18 +6,23 @@ instead of from files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import torch
+from torch import Tensor
 from tqdm import tqdm
 
 from inference.generation import generate_batch
-from inference.noting import Asked
 from inference.omni import Omni
-from inference.prompt import Prompt
+from inference.prompt import Picture, Prompt, Sound, UserTurn
 
 BATCH = 32  # prompts answered together
+
+
+def user_turn(text: str, images: Sequence[Tensor] = (), mels: Sequence[Tensor] = ()) -> UserTurn:
+    """A user's turn with images uint8 (3, 224, 224) and log-mels (128, T) out of shards."""
+    return UserTurn(text, [Picture(image) for image in images], [Sound(mel) for mel in mels])
 
 
 class Asker:
@@ -27,9 +32,9 @@ class Asker:
         self.omni = omni
         self.config = omni.config(max_new_tokens=max_new_tokens, **settings)
 
-    def without_notes(self) -> Asker:
-        """The same, answering from sight and hearing alone."""
-        return Asker(self.omni, self.config.max_new_tokens, notes=False)
+    def direct(self) -> Asker:
+        """The same, answering without a chain of thought."""
+        return Asker(self.omni, self.config.max_new_tokens, think=False)
 
     @contextmanager
     def lacking(self, part: str) -> Iterator[Asker]:
@@ -42,9 +47,9 @@ class Asker:
         finally:
             setattr(model, part, kept)
 
-    def prompts(self, turns: list[Asked], system: str | None = None) -> list[Prompt]:
+    def prompts(self, turns: list[UserTurn], system: str | None = None) -> list[Prompt]:
         """First turns of conversations, as a user's are opened; those of like size together."""
-        order = sorted(range(len(turns)), key=lambda i: sum(m.shape[1] for m in turns[i].mels))
+        order = sorted(range(len(turns)), key=lambda i: sum(sound.mel.shape[1] for sound in turns[i].sounds))
         made = [Prompt([])] * len(turns)
         for start in range(0, len(order), BATCH):
             picks = order[start : start + BATCH]
@@ -53,14 +58,14 @@ class Asker:
                 made[i] = prompt
         return made
 
-    def ask(self, turns: list[Asked], desc: str) -> list[str]:
+    def ask(self, turns: list[UserTurn], desc: str) -> list[str]:
         """The words of the answers to first turns."""
         return self.answers(self.prompts(turns), desc)
 
     def follow(self, prompt: Prompt, reply: list[int], text: str) -> Prompt:
         """The conversation so far, and the next question."""
         closed = Prompt([*reply, self.config.eos_token_id])
-        return prompt + closed + self.omni.phrase(Asked(text))
+        return prompt + closed + self.omni.phrase(UserTurn(text))
 
     def replies(self, prompts: list[Prompt], desc: str) -> list[list[int]]:
         """Ids of every answer; prompts of like length share a batch, so that little is padding."""

@@ -1,8 +1,8 @@
-"""Hearing: word error rate of transcripts, unseen sentences in unseen voices, quiet and noisy.
+"""Word error rate of transcripts: unseen sentences in unseen voices, quiet and noisy.
 
-Controls: another clip's sound (the transcript must not fit), the Thinker's transcript without the
-ears' letters, transcripts without the table of words or without judging lines, and pocketsphinx on the
-same waveforms. Recorded speech of held-out speakers is measured where the real data is there.
+Controls: another clip's sound (the transcript must not fit), the Thinker's transcript without CTC,
+hybrid decoding without the n-gram language model, and pocketsphinx on the same waveforms. Recorded
+speech of held-out speakers is measured where the real data is there.
 """
 
 from __future__ import annotations
@@ -18,13 +18,13 @@ from data.shards import ShardReader
 from data.speech.asr_corpus import HearingMaker, build_hearing, dequantise_mel
 from data.speech.asr_recorded import PEAK, build_real_hearing, kind_of, recordings
 from data.speech.augment import set_peak
-from evaluation.asking import Asker, another
+from evaluation.asking import Asker, another, user_turn
 from evaluation.judge import hear
 from evaluation.results import error_rate, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.words import letter_errors, word_errors
-from inference.noting import TRANSCRIBE_QUESTION, Asked
 from inference.omni import Omni
+from models.omni import TRANSCRIBE_QUESTION
 
 CLIPS = 600  # of each set
 SPHINX = 100  # clips that pocketsphinx hears too: it takes seconds for each
@@ -37,13 +37,12 @@ def measure(setting: Setting) -> Measured:
     asker, n = Asker(omni), setting.count(CLIPS)
     quiet = records(heard(setting), n)
     figures = transcribe(asker, quiet, "quiet")
-    alone = transcripts(Asker(omni, ctc_weight=0.0), quiet, "hearing, the Thinker alone")
-    figures["quiet/without_letters"] = error_rate(compared(quiet, alone), SEED)
-    for part, name in (("wording", "words"), ("expectation", "lines")):
-        if getattr(omni.model, part) is not None:
-            with asker.lacking(part):
-                said = transcripts(asker, quiet, f"hearing, without {name}")
-            figures[f"quiet/without_{name}"] = error_rate(compared(quiet, said), SEED)
+    alone = transcripts(Asker(omni, ctc_weight=0.0), quiet, "transcripts, the Thinker alone")
+    figures["quiet/without_ctc"] = error_rate(compared(quiet, alone), SEED)
+    if omni.model.ngram is not None:
+        with asker.lacking("ngram"):
+            said = transcripts(asker, quiet, "transcripts without the n-gram model")
+        figures["quiet/without_ngram"] = error_rate(compared(quiet, said), SEED)
     figures |= sphinx([maker(setting).wave(i) for i in range(setting.count(SPHINX))], setting, "quiet")
     figures |= transcribe(asker, records(heard(setting, NOISE_DB), n), "noisy")
     return figures | (measure_recorded(asker, setting, n) if setting.real_dir else {})
@@ -100,7 +99,7 @@ def heard(setting: Setting, snr_db: float | None = None, clips: int = CLIPS) -> 
 def transcripts(asker: Asker, records: list[dict], desc: str) -> list[str]:
     """What the model says it heard."""
     mels = [dequantise_mel(record["mel"]) for record in records]
-    return asker.ask([Asked(TRANSCRIBE_QUESTION, mels=[mel]) for mel in mels], desc)
+    return asker.ask([user_turn(TRANSCRIBE_QUESTION, mels=[mel]) for mel in mels], desc)
 
 
 def compared(records: list[dict], said: list[str]) -> list[tuple[int, int]]:
@@ -110,7 +109,7 @@ def compared(records: list[dict], said: list[str]) -> list[tuple[int, int]]:
 
 def transcribe(asker: Asker, records: list[dict], name: str) -> Measured:
     """Word and letter error rates of one set, in all and by voice, corpus and kind of text."""
-    said = transcripts(asker, records, f"hearing, {name}")
+    said = transcripts(asker, records, f"transcripts, {name}")
     truth = [record["text"] for record in records]
     pairs = compared(records, said)
     letters = [letter_errors(t, s) for t, s in zip(truth, said, strict=True)]

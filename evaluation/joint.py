@@ -1,8 +1,8 @@
 """Several senses at once: spoken questions, alone and about a picture, beside the same ones typed.
 
 The spoken ones are unseen sentences in unseen voices. Controls: a grey picture under the spoken
-question, the question heard apart from its picture, another clip's question, and answers without
-notes of what was seen and heard. Answers to spoken questions about pictures are also spoken, and
+question, the question heard apart from its picture, another clip's question, and direct answers
+without a chain of thought. Answers to spoken questions about pictures are also spoken, and
 judged by ear.
 """
 
@@ -10,19 +10,18 @@ from __future__ import annotations
 
 from tqdm import tqdm
 
-from data.conversation import score_turn
+from data.dialogue.conversation import score_turn
 from data.scenes.build import build_scenes
 from data.scenes.scoring import Question, score
 from data.shards import ShardReader
 from data.speech.asr_corpus import dequantise_mel
-from evaluation.asking import Asker, another
+from evaluation.asking import Asker, another, user_turn
 from evaluation.audio import heard, transcripts
 from evaluation.judge import hear, knows
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import BLANK, QUESTIONS
 from evaluation.words import spoken_words
-from inference.noting import Asked
 from inference.omni import Omni
 from inference.speech import Speaker
 from training.media import picture
@@ -56,15 +55,15 @@ def ask_talk(asker: Asker, records: list[dict]) -> Measured:
     """Questions of conversation, heard and read."""
     checks = [record["question"] for record in records]
     mels = [dequantise_mel(record["mel"]) for record in records]
-    spoken = [Asked("", mels=[mel]) for mel in mels]
+    spoken = [user_turn("", mels=[mel]) for mel in mels]
     said = asker.ask(spoken, "spoken questions")
-    at_once = asker.without_notes().ask(spoken, "spoken questions, without notes")
-    typed = asker.ask([Asked(r["text"]) for r in records], "typed questions")
+    direct = asker.direct().ask(spoken, "spoken questions, direct answers")
+    typed = asker.ask([user_turn(r["text"]) for r in records], "typed questions")
     other = [said[i] for i in another(len(said))]
     return {
         name: rate([score_turn(a, c) for a, c in zip(answers, checks, strict=True)], SEED)
         for name, answers in (
-            ("talk/spoken", said), ("talk/typed", typed), ("talk/at_once", at_once),
+            ("talk/spoken", said), ("talk/typed", typed), ("talk/direct", direct),
             ("talk/shuffled", other),
         )
     }
@@ -75,23 +74,23 @@ def ask_about_pictures(
 ) -> tuple[Measured, list[str]]:
     """Questions about a picture, heard and read; and the answers to those that were heard.
 
-    Those of `more` are asked, too, but not of the controls with a grey picture or without notes.
+    Those of `more` are asked, too, but not of the controls with a grey picture or direct answers.
     """
     spoken, typed, apart = [], [], []
     alone = transcripts(asker, records + more, "questions heard apart from their pictures")
     for record, words in zip(records + more, alone, strict=True):
         image = picture(scenes[record["scene"]]["image"])
-        spoken.append(Asked("", [image], [dequantise_mel(record["mel"])]))
-        typed.append(Asked(record["question"]["question"], [image]))
-        apart.append(Asked(words, [image]))
+        spoken.append(user_turn("", [image], [dequantise_mel(record["mel"])]))
+        typed.append(user_turn(record["question"]["question"], [image]))
+        apart.append(user_turn(words, [image]))
     controls = spoken[: len(records)]
-    blank = [Asked("", [BLANK], turn.mels) for turn in controls]
+    blank = [user_turn("", [BLANK], [sound.mel for sound in turn.sounds]) for turn in controls]
     answers = {
         "picture/spoken": asker.ask(spoken, "spoken questions about pictures"),
         "picture/typed": asker.ask(typed, "typed questions about pictures"),
         "picture/apart": asker.ask(apart, "questions heard apart"),
         "picture/blank": asker.ask(blank, "of a grey picture"),
-        "picture/at_once": asker.without_notes().ask(controls, "without notes"),
+        "picture/direct": asker.direct().ask(controls, "direct answers"),
     }
     questions = [record["question"] for record in records + more]
     figures = {

@@ -9,12 +9,11 @@ from __future__ import annotations
 import random
 
 from data.invented_world import all_questions, chance, right
-from evaluation.asking import Asker
+from evaluation.asking import Asker, user_turn
 from evaluation.results import Figure, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.text import converse
 from inference.memory import attach_memory, set_strategy
-from inference.noting import Asked
 from inference.omni import Omni
 from models.memory import STRATEGIES, MemoryAdapter, shuffled
 
@@ -27,7 +26,7 @@ def answered(omni: Omni, count: int | None, name: str) -> Figure:
     if count:
         asked = random.Random(SEED).sample(asked, min(count, len(asked)))
     asker = Asker(omni, max_new_tokens=32)
-    replies = asker.ask([Asked(text) for _, text in asked], name)
+    replies = asker.ask([user_turn(text) for _, text in asked], name)
     pairs = zip(replies, asked, strict=True)
     return rate([right(reply, fact) for reply, (fact, _) in pairs], SEED)
 

@@ -14,10 +14,9 @@ from data.readers.photos import FILES, names
 from data.scenes.photos import build_photos, named, photo_question
 from data.scenes.scoring import normalise
 from data.shards import ShardReader
-from evaluation.asking import Asker, another
+from evaluation.asking import Asker, another, user_turn
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
-from inference.noting import Asked
 from training.media import picture
 
 PHOTOS, CONTROLS = 1200, 200  # at most, of each set (all of CIFAR-10's); of all in each control
@@ -79,7 +78,7 @@ def asking(
     rng = random.Random(SEED)
     questions = [photo_question(shards.record(i), kind, rng, "test") for i in asked]
     pairs = zip(questions, shown(shards, seen), strict=True)
-    answers = asker.ask([Asked(q["question"], [image]) for q, image in pairs], desc)
+    answers = asker.ask([user_turn(q["question"], [image]) for q, image in pairs], desc)
     return [
         photo_right(answer, question, shards.record(i)["name"], known)
         for answer, question, i in zip(answers, questions, asked, strict=True)

@@ -4,7 +4,7 @@ All rows say the same held-out sentences, and the same judge hears them twice: w
 language model (word error rate), and choosing among these sentences (closed set). Then all rows
 say generated sentences of the test split, judged with a trigram model of others (matched).
 Controls: the Talker judged against another sentence's text (shuffled), and its sound backwards.
-Words that the front end never saw are judged apart (strangers.py); random sentences must come to
+Words that the front end never saw are judged apart (unseen_words.py); random sentences must come to
 their end.
 """
 
@@ -34,7 +34,7 @@ from evaluation.language import arpa
 from evaluation.results import error_rate, mean, rate
 from evaluation.robustness import LengthBesideTeacher, random_sentences, robust
 from evaluation.setting import SEED, Measured, Setting
-from evaluation.strangers import strangers
+from evaluation.unseen_words import unseen_words
 from evaluation.words import (
     letter_errors,
     skips_and_repeats,
@@ -50,7 +50,7 @@ from models.refine import refine
 SENTENCES = 200
 TEST_UTTERANCES = 600
 RANDOM = 500  # sentences of random words
-STRANGERS = 120  # words never seen
+UNSEEN_WORDS = 120  # words never seen
 GENERATED, LANGUAGE = 60, 2000  # generated sentences judged, and others for the language model
 WORDS = range(3, 13)  # words of a sentence: shorter says little, longer takes the judge long
 
@@ -74,7 +74,7 @@ def measure(setting: Setting) -> Measured:
     plain = [say(speaker, item) for item in tqdm(drawn, desc="speaking generated sentences")]
     workers = setting.workers
     figures = judged(rows, workers) | matched(plain, workers) | pace(rows)
-    figures |= strangers(speaker, setting, setting.count(STRANGERS))
+    figures |= unseen_words(speaker, setting, setting.count(UNSEEN_WORDS))
     codes = [row.codes for row in rows]
     everything = torch.cat(all_codes(speaker, reader))
     figures |= codebooks.use(everything, speaker.codec.config.codebook_size)

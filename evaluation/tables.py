@@ -43,8 +43,8 @@ def summary(results: Results) -> str:
          "quiet/shuffled", "another clip"),
         ("Conversation in unseen wordings, right", "text", "omni/all", "omni/shuffled",
          "another question"),
-        ("Questions of long visits to and fro between talk and pictures, right", "visits", "visit/all",
-         "visit_shuffled/back", "what was shown, with another picture"),
+        ("Questions of long interleaved dialogues, right", "interleaved", "dialogue/all",
+         "dialogue_shuffled/back", "what was shown, with another picture"),
         ("Spoken answers, word error rate by pocketsphinx", "speech", "talker/wer",
          "talker_shuffled/wer", "another sentence"),
     ]
@@ -59,11 +59,11 @@ def summary(results: Results) -> str:
 
 def vision(results: Results) -> str:
     """Scenes by kind of question with their controls."""
-    columns = ("scene", "own_notes", "at_once", "blank", "shuffled", "majority")
+    columns = ("scene", "direct", "blank", "shuffled", "majority")
     kinds = names_under(results, "vision", "scene/") or ["all"]
     return table(
         [
-            *("question", "right", "the Thinker's own notes", "without notes", "grey picture"),
+            *("question", "right", "without thinking", "grey picture"),
             *("another picture", "most frequent answer"),
         ],
         [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
@@ -111,16 +111,16 @@ def audio(results: Results) -> str:
         ("quiet", "unseen voices, quiet"), ("noisy", "unseen voices, noise at 10 dB"),
         ("recorded", "recorded people, unseen speakers"),
     ):
-        lacking = (f"without_{part}" for part in ("lines", "words", "letters"))
+        lacking = (f"without_{part}" for part in ("ngram", "ctc"))
         keys = ("wer", "cer", "shuffled", *lacking, "pocketsphinx")
         have = names_under(results, "audio", f"{name}/")
         rows.append(
             [what, *(show(results, "audio", f"{name}/{key}") if key in have else "" for key in keys)]
         )
     words = show(results, "audio", "commands/right")
-    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 6])
+    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 5])
     head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
-    controls = ["without judging lines", "without the table of words", "by the Thinker alone"]
+    controls = ["without the n-gram model", "by the Thinker alone"]
     return table([*head, *controls, "pocketsphinx"], rows)
 
 
@@ -143,13 +143,16 @@ def joint(results: Results) -> str:
     ]
     have = {k: names_under(results, "joint", f"{k}/") for _, k, _ in rows}
     return table(
-        ["question", "spoken", "typed", "heard apart from the picture", "spoken, without notes", "control"],
+        [
+            *("question", "spoken", "typed", "heard apart from the picture"),
+            *("spoken, without thinking", "control"),
+        ],
         [
             [
                 what,
                 *(
                     show(results, "joint", f"{k}/{way}") if way in have[k] else ""
-                    for way in ("spoken", "typed", "apart", "at_once", control)
+                    for way in ("spoken", "typed", "apart", "direct", control)
                 ),
             ]
             for what, k, control in rows
@@ -175,23 +178,23 @@ def text(results: Results) -> str:
     )
 
 
-def visits(results: Results) -> str:
+def dialogues(results: Results) -> str:
     """Long conversations by what is asked, and by place."""
     said = {
-        "all": "**all questions of a visit**", "talk_before": "talk, before anything was shown",
+        "all": "**all questions of a dialogue**", "talk_before": "talk, before anything was shown",
         "talk_after": "talk, after something was shown or played",
         "scene": "a drawn picture, when it is shown",
         "photo": "a photograph, when it is shown", "back": "what was shown, asked again after talk",
         "again": "what was heard, asked again after talk",
     }
-    found = names_under(results, "visits", "visit/")
+    found = names_under(results, "interleaved", "dialogue/")
     names = [*said, *sorted(set(found) - set(said), key=lambda n: (n.startswith("said"), len(n), n))]
-    controls = names_under(results, "visits", "visit_shuffled/")
+    controls = names_under(results, "interleaved", "dialogue_shuffled/")
     return table(
-        ["asked in a visit", "right", "control: another picture"],
+        ["asked in a dialogue", "right", "control: another picture"],
         [
-            [said.get(n, n), show(results, "visits", f"visit/{n}"),
-             show(results, "visits", f"visit_shuffled/{n}") if n in controls else ""]
+            [said.get(n, n), show(results, "interleaved", f"dialogue/{n}"),
+             show(results, "interleaved", f"dialogue_shuffled/{n}") if n in controls else ""]
             for n in names
         ],
     )
@@ -279,7 +282,7 @@ def codec(results: Results) -> str:
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "photos": photos, "turns": turns, "clips": clips,
     "audio": audio, "voices": voices, "joint": joint, "text": text,
-    "visits": visits, "speech": speech,
+    "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
     "context": context, "batch": batch, "memory": memory, "attention": attention,
     "memory-bank": bank, "routers": routers, "quantisers": quantisers,

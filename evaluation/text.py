@@ -13,14 +13,13 @@ from pathlib import Path
 import torch
 from torch.nn import functional as F
 
-from data.conversation import sample_conversation, score_turn
 from data.corpus import CorpusOptions, token_stream
-from evaluation.asking import Asker, another
+from data.dialogue.conversation import sample_conversation, score_turn
+from evaluation.asking import Asker, another, user_turn
 from evaluation.results import Figure, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import by_kind
 from inference.generation import thinker_of
-from inference.noting import Asked
 from inference.omni import Omni
 
 CONVERSATIONS = 800
@@ -68,7 +67,7 @@ def answer_all(
         for chat in chats
     ]
     prompts = [
-        asker.prompts([Asked(questions[0])], system)[0]
+        asker.prompts([user_turn(questions[0])], system)[0]
         for questions, system in zip(asked, systems, strict=True)
     ]
     said: list[list[str]] = [[] for _ in chats]

@@ -1,8 +1,8 @@
-"""Seeing: questions about held-out scenes, clips and photographs, beside what blind answers would score.
+"""Questions about held-out scenes, clips and photographs, beside what blind answers would score.
 
 Held out are scenes of a fresh seed, combinations of object and colour, and wordings. Controls:
-answers without notes, with notes by the Thinker instead of the finder, a grey picture, another scene's
-picture, each kind's most frequent answer.
+direct answers without a chain of thought, a grey picture, another scene's picture, each kind's most
+frequent answer.
 """
 
 from __future__ import annotations
@@ -16,14 +16,13 @@ from torch import Tensor
 from data.scenes.build import build_clips, build_scenes
 from data.scenes.scoring import score
 from data.shards import ShardReader
-from evaluation.asking import Asker, another
+from evaluation.asking import Asker, another, user_turn
 from evaluation.photos import ask_photos
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
-from inference.noting import Asked
 from inference.omni import Omni
-from training.lessons import FRAMES
 from training.media import picture
+from training.samples import FRAMES
 
 QUESTIONS, CONTROLS = 2000, 500  # scenes asked about, one question each; of them in each control
 FOLLOW_UPS, CLIPS = 500, 300
@@ -66,18 +65,15 @@ def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
     def ask(images: list[Tensor], desc: str, asker: Asker = asker) -> list[bool]:
         asked = questions[: len(images)]
         pairs = zip(asked, images, strict=True)
-        turns = [Asked(q["question"], [image]) for q, image in pairs]
+        turns = [user_turn(q["question"], [image]) for q, image in pairs]
         return graded(asker.ask(turns, desc), asked)
 
     images = [picture(scenes[i]["image"]) for i in range(n)]
     figures = by_kind("scene", kinds, ask(images, "scenes"))
     few = min(CONTROLS, n)
     figures |= by_kind("blank", kinds[:few], ask([BLANK] * few, "blank pictures"))
-    at_once = ask(images[:few], "scenes, without notes", asker.without_notes())
-    figures |= by_kind("at_once", kinds[:few], at_once)
-    with asker.lacking("finder"):
-        own = ask(images[:few], "scenes, without the finder")
-    figures |= by_kind("own_notes", kinds[:few], own)
+    direct = ask(images[:few], "scenes, direct answers", asker.direct())
+    figures |= by_kind("direct", kinds[:few], direct)
     wrong = [images[i] for i in another(n)[:few]]
     figures |= by_kind("shuffled", kinds[:few], ask(wrong, "shuffled pictures"))
     return figures | by_kind("majority", kinds, graded(majority(questions), questions))
@@ -97,7 +93,7 @@ def ask_follow_ups(asker: Asker, scenes: ShardReader, count: int) -> Measured:
         (i, pair) for i in range(len(scenes)) for pair in scenes.record(i)["follow_ups"][:1]
     ][:count]
     first = asker.prompts(
-        [Asked(a["question"], [picture(scenes[i]["image"])]) for i, (a, _) in pairs]
+        [user_turn(a["question"], [picture(scenes[i]["image"])]) for i, (a, _) in pairs]
     )
     replies = asker.replies(first, "first questions")
     second = [
@@ -124,6 +120,6 @@ def ask_clips(asker: Asker, clips: ShardReader, count: int) -> Measured:
     figures: Measured = {}
     for name, shown in sources.items():
         pairs = zip(questions, shown, strict=True)
-        turns = [Asked(q["question"], images) for q, images in pairs]
+        turns = [user_turn(q["question"], images) for q, images in pairs]
         figures |= by_kind(name, kinds, graded(asker.ask(turns, name), questions))
     return figures

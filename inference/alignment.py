@@ -10,10 +10,10 @@ import numpy as np
 import torch
 import torchaudio.functional as AF
 
-from models.letters import BLANK, LETTERS, spoken_letters
+from models.ctc import ALPHABET, BLANK, to_alphabet
 from models.mel import SAMPLE_RATE, log_mel
 
-FRAME_SECONDS = 0.02  # of the CTC head: four slots in a token of 80 ms
+FRAME_SECONDS = 0.02  # of the CTC head: four in a token of 80 ms
 PAUSE = 0.2  # seconds: a shorter gap belongs to the word before it, whose end CTC marks early
 AUDIBLE = 0.05  # of the largest sample: what is below is silence
 
@@ -39,9 +39,10 @@ def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
         figures, lies between its neighbours.
     """
     words = text.split()
-    spelled = [spoken_letters(word).replace(" ", "") for word in words]
-    labels = [LETTERS.index(letter) + 1 for word in spelled for letter in word]
-    scores = omni.model.spelled(log_mel(torch.from_numpy(samples)))  # (frames, labels)
+    spelled = [to_alphabet(word).replace(" ", "") for word in words]
+    labels = [ALPHABET.index(letter) + 1 for word in spelled for letter in word]
+    encoded = omni.model.encode_audio([log_mel(torch.from_numpy(samples))])[0]  # (n, C)
+    scores = omni.model.audio.ctc(encoded[None])[0]  # (frames, labels)
     if not labels or len(scores) < len(labels) + repeats(labels):
         return [Word(word, 0.0, len(samples) / SAMPLE_RATE) for word in words]
     path, _ = AF.forced_align(scores[None].float(), torch.tensor([labels]), blank=BLANK)

@@ -1,6 +1,6 @@
 """Beam search: the likeliest few answers are followed at once, and the best whole one is kept.
 
-Greedy decoding cannot take back a word. What is heard badly is understood by what comes after, so
+Greedy decoding cannot take back a word. Unclear words are understood from what comes after, so
 transcripts gain most: sounds are answered this way unless `num_beams` says otherwise. Answers are
 compared by their log-probability per token, as in `transformers`.
 """
@@ -11,10 +11,10 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from inference.sampling import adjust
-from inference.spelling import Speller
+from inference.transcripts import ConstrainedDecoder
 from models.cache import KVCache
 
-HEARING_BEAMS = 6  # answers followed where something is heard and nothing else was asked for
+AUDIO_BEAMS = 6  # beams where a sound is to be answered
 
 
 def beams_for(config: GenerateConfig, prompt: Prompt) -> int:
@@ -22,7 +22,7 @@ def beams_for(config: GenerateConfig, prompt: Prompt) -> int:
     if config.num_beams is not None:
         return config.num_beams
     plain = config.temperature == 0.0 and config.repetition_penalty == 1.0
-    return HEARING_BEAMS if len(prompt.mels) > prompt.noted and plain else 1
+    return AUDIO_BEAMS if len(prompt.sounds) > prompt.transcribed and plain else 1
 
 
 class Search:
@@ -31,8 +31,8 @@ class Search:
     Args:
         width: how many of either.
         limit: tokens of the longest answer.
-        by_length: whether answers are compared by their score per token. What also fits a sound to
-            its end needs no such help against shorter answers.
+        by_length: whether answers are compared by their score per token. Transcripts that CTC also
+            scores to the end of the sound need no such help against shorter ones.
     """
 
     def __init__(self, width: int, limit: int, eos: int, by_length: bool = True) -> None:
@@ -46,7 +46,7 @@ class Search:
     ) -> list[tuple[float, int, int]]:
         """Take the best (log-probability, live answer, next token), the best first -> those followed.
 
-        Among 2 * width candidates at least `width` do not end; a speller may put forward fewer.
+        Among 2 * width candidates at least `width` do not end; a constrained decoder may put forward fewer.
         """
         followed = []
         for rank, (score, parent, token) in enumerate(candidates):
@@ -55,7 +55,7 @@ class Search:
             elif rank < self.width:  # one that would not have been followed has not ended well
                 self.end(score, self.live[parent], len(self.live[parent]) + 1)
         followed = followed[: self.width]
-        if not followed:  # a speller's candidates may all have ended
+        if not followed:  # a constrained decoder's candidates may all have ended
             self.done = True
             return []
         self.live = [[*self.live[parent], token] for _, parent, token in followed]
@@ -87,7 +87,8 @@ class Search:
 @torch.inference_mode()
 def beam_search(
     thinker, logits: Tensor, cache: KVCache, config: GenerateConfig, width: int,
-    limits: list[int], mask: Tensor | None = None, spellers: list[Speller | None] | None = None,
+    limits: list[int], mask: Tensor | None = None,
+    constraints: list[ConstrainedDecoder | None] | None = None,
 ) -> list[list[int]]:
     """The answer to each of B prompts.
 
@@ -97,9 +98,9 @@ def beam_search(
         width: answers followed for each prompt, W.
         limits: tokens that each answer may have.
         mask: bool (B, S), True for real tokens; None: all are.
-        spellers: what also judges the answers to each prompt, where it asks for a transcript.
+        constraints: what the answers to each prompt must spell, where it asks for a transcript.
     """
-    spellers = spellers or [None] * len(logits)
+    constraints = constraints or [None] * len(logits)
     B, device = len(logits), logits.device
     rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
     cache = cache.taken(rows, cache.length + max(limits))
@@ -108,22 +109,22 @@ def beam_search(
     scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)
     scores[:, 0] = 0.0  # all the same so far: one is enough
     searches = [
-        Search(width, limit, config.eos_token_id, speller is None)
-        for limit, speller in zip(limits, spellers, strict=True)
+        Search(width, limit, config.eos_token_id, constraint is None)
+        for limit, constraint in zip(limits, constraints, strict=True)
     ]
     while True:
         steps = adjust(logits.float(), config).log_softmax(-1).unflatten(0, (B, width))  # (B, W, V)
         best, places = (scores[..., None] + steps).flatten(1).topk(2 * width)  # (B, 2 * W)
         V, order, tokens = logits.shape[-1], [], []
-        for row, (search, speller) in enumerate(zip(searches, spellers, strict=True)):
+        for row, (search, constraint) in enumerate(zip(searches, constraints, strict=True)):
             found = zip(best[row].tolist(), places[row].tolist(), strict=True)
             candidates = [(score, place // V, place % V) for score, place in found]
-            if speller and not search.done:
-                candidates = speller.candidates(steps[row], 2 * width)
+            if constraint and not search.done:
+                candidates = constraint.candidates(steps[row], 2 * width)
             # A prompt that is done is carried along unchanged until the others are.
             followed = candidates[:width] if search.done else search.advance(candidates)
-            if speller and not search.done:
-                speller.follow(followed)
+            if constraint and not search.done:
+                constraint.follow(followed)
             followed = followed + [(float("-inf"), 0, config.eos_token_id)] * (width - len(followed))
             scores[row] = torch.tensor([score for score, _, _ in followed])
             order += [row * width + parent for _, parent, _ in followed]

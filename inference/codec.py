@@ -22,7 +22,7 @@ from safetensors.torch import save_file
 from torch import Tensor
 from torch.nn import functional as F
 
-from inference.media import check_file, load_audio
+from inference.media import Limits, check_file, load_audio
 from inference.omni import SHIPPED
 from inference.output import check_audio_path, check_writable, replace_file, write_audio
 from inference.synthesis import CHUNK, VOCODERS, waveform
@@ -97,7 +97,7 @@ def run_encode(args: argparse.Namespace) -> None:
         raise UserError(f"{args.target}: write codes to a name ending in {SUFFIX}")
     check_writable(args.target)
     codec = MelCodec.from_pretrained(args.ckpt_dir, "codec")
-    samples = load_audio(args.source, MAX_SECONDS)
+    samples = load_audio(args.source, Limits(max_seconds=MAX_SECONDS))
     codes = encode(codec, torch.from_numpy(samples))
     write_codes(args.target, codec, codes, len(samples))
     print(

@@ -14,14 +14,14 @@ import torch
 from torch import Tensor
 
 from inference.beams import beam_search, beams_for
+from inference.caching.decodeplan import query_chunk, windows
 from inference.config import GenerateConfig
-from inference.decodeplan import query_chunk, windows
 from inference.notice import notice
-from inference.prompt import Prompt
+from inference.prompt import Picture, Prompt, Sound
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
-from inference.spelling import speller_for
 from inference.stopping import StopWatch
 from inference.timing import Timing
+from inference.transcripts import constrain
 from models.cache import KVCache
 from models.errors import UserError
 from models.thinker import Thinker
@@ -51,18 +51,33 @@ def new_cache(model, rows: int, length: int, config: GenerateConfig) -> KVCache:
     return cache
 
 
+@torch.inference_mode()
+def encode_media(model, images: list[Picture], sounds: list[Sound]) -> None:
+    """Run the encoders, once for each image and sound, whoever reads it again later."""
+    weight = next(model.parameters())
+    images = list({id(one): one for one in images if one.tokens is None}.values())
+    sounds = list({id(one): one for one in sounds if one.tokens is None}.values())
+    if images:
+        pixels = torch.stack([one.pixels for one in images]).to(weight.device)  # (N, 3, 224, 224)
+        for one, tokens in zip(images, model.encode_images(pixels), strict=True):
+            one.tokens = tokens  # (49, D)
+    if sounds:
+        for one, encoded in zip(sounds, model.encode_audio([s.mel.to(weight) for s in sounds])):
+            one.encoded, one.tokens = encoded, model.audio_projector(encoded)  # (n, C), (n, D)
+
+
 def embed(model, prompts: list[Prompt]) -> Tensor:
-    """Words, pictures and sounds of prompts of equal (padded) length -> (B, S, D)."""
+    """Words, images and sounds of prompts of equal (padded) length -> (B, S, D)."""
     thinker = thinker_of(model)
     weight = next(thinker.parameters())
     ids = torch.tensor([prompt.ids for prompt in prompts], device=weight.device)  # (B, S)
     images = [image for prompt in prompts for image in prompt.images]
-    mels = [mel.to(weight) for prompt in prompts for mel in prompt.mels]
-    if not images and not mels:
+    sounds = [sound for prompt in prompts for sound in prompt.sounds]
+    if not images and not sounds:
         return thinker.embed(ids)
-    pictures = model.encode_images(torch.stack(images).to(ids.device)) if images else None
-    clips = model.encode_audio(mels) if mels else None
-    return model.fuse(ids, pictures, clips)
+    encode_media(model, images, sounds)
+    pictures = torch.stack([one.tokens for one in images]) if images else None  # (N, 49, D)
+    return model.fuse(ids, pictures, [one.tokens for one in sounds])
 
 
 @torch.inference_mode()
@@ -227,7 +242,7 @@ def _generate_rows(
     limit = context_length(model, config)
     longest = max(map(len, prompts))
     pads = [longest - len(prompt) for prompt in prompts]
-    padded = [Prompt([PAD_TOKEN_ID] * pad, []) + prompt for pad, prompt in zip(pads, prompts)]
+    padded = [Prompt([PAD_TOKEN_ID] * pad) + prompt for pad, prompt in zip(pads, prompts)]
     device = next(thinker_of(model).parameters()).device
     mask = None  # prompts of one length need none
     if any(pads):
@@ -243,8 +258,8 @@ def _generate_rows(
     logits = prefill(model, padded, cache, mask, chunk, native)
     if width > 1:
         limits = [min(config.max_new_tokens, room) for room in rooms]
-        spellers = [speller_for(model, prompt, config, tokenizer) for prompt in prompts]
-        return beam_search(thinker_of(model), logits, cache, config, width, limits, mask, spellers)
+        rules = [constrain(model, prompt, config, tokenizer) for prompt in prompts]
+        return beam_search(thinker_of(model), logits, cache, config, width, limits, mask, rules)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(model, logits, cache, config, rows, Timing(), native):
         for reply, token in zip(replies, tokens):
@@ -270,9 +285,10 @@ class Generator:
         config: GenerateConfig = DEFAULT,
         reserve: int | None = None,
         tokenizer=None,
+        device: str | None = None,
     ) -> None:
         """`reserve` caps the cache's tokens where it is known how many will be needed."""
-        self.model = model
+        self.model = model.to(device) if device else model
         self.config = config
         self.tokenizer = tokenizer
         self.capacity = context_length(model, config)
@@ -310,9 +326,9 @@ class Generator:
         limit = min(config.max_new_tokens, self.capacity - self.position)
         with self.timing.measure("model"):
             thinker = thinker_of(self.model)
-            spellers = [speller_for(self.model, prompt, config, self.tokenizer)]
+            rules = [constrain(self.model, prompt, config, self.tokenizer)]
             (reply,) = beam_search(
-                thinker, logits, self.cache, config, width, [limit], spellers=spellers
+                thinker, logits, self.cache, config, width, [limit], constraints=rules
             )
         self.timing.tokens = len(reply)
         for token in reply:

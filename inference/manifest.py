@@ -2,10 +2,14 @@
 
     python -m inference.manifest examples/runs.yaml --out answers.jsonl
 
-A line is written once its answer is whole, and never asked again. Paths count from the manifest.
+A line is written once its answer is whole, and never asked again. A run that fails is a line with
+its error; the others go on, and the next call tries it again. Paths count from the manifest.
 """
 
-import argparse
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+
 import dataclasses
 import hashlib
 import json
@@ -17,55 +21,119 @@ import yaml
 
 from inference.config import GenerateConfig
 from inference.notice import show_notice
-from inference.omni import Omni
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors, open_streams
+from models.fields import misfits, shown
+from models.files import replacing
 
 MEDIA = ("image", "audio", "video")
-REQUEST = {"text", "system_prompt", *MEDIA}
-SETTINGS = {field.name for field in dataclasses.fields(GenerateConfig)}
+LOADING = ("ckpt_dir", "device", "dtype")
+
+
+@dataclasses.dataclass
+class Request:
+    """What a run may ask, besides the settings of GenerateConfig."""
+
+    id: str | None = None  # names a run; with its target's name in front
+    text: str | None = None
+    system_prompt: str | None = None
+    image: str | list[str] | None = None
+    audio: str | list[str] | None = None
+    video: str | list[str] | None = None
+
+
+ASKED = {field.name for field in dataclasses.fields(Request)}
 
 
 def read_manifest(path: Path) -> tuple[dict, list[dict]]:
-    """What holds for all runs (`ckpt_dir`, `device`, `dtype`), and each run with its defaults.
+    """What holds for all runs (`folder`, `device`, `dtype`), and each run with its defaults.
 
     Raises:
-        UserError: not YAML, or a key that means nothing.
+        UserError: not YAML, no runs, or a key that means nothing.
     """
     try:
         content = yaml.safe_load(path.read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+    except (OSError, ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError) as error:
         raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
-    if not isinstance(content, dict) or not isinstance(content.get("runs"), list):
-        raise UserError(f"{path} needs a list called runs")
-    refuse_unknown(content, {"ckpt_dir", "device", "dtype", "defaults", "runs"}, path)
-    loading = {key: content[key] for key in ("device", "dtype") if key in content}
-    if "ckpt_dir" in content:
-        loading["folder"] = path.parent / content["ckpt_dir"]
-    runs = []
-    for number, run in enumerate(content["runs"], 1):
-        if not isinstance(run, dict):
-            raise UserError(f"{path}, run {number}: not a set of keys and values")
-        run = (content.get("defaults") or {}) | run
-        refuse_unknown(run, REQUEST | SETTINGS, f"{path}, run {number}")
-        runs.append(run)
-    return loading, runs
+    if not isinstance(content, dict) or not isinstance(content.get("runs", content.get("targets")), list):
+        raise UserError(f"{path} needs a list called runs, or targets with runs")
+    targets = content.pop("targets", [])
+    content["runs"] = content.get("runs", []) + of_targets(targets, path)
+    if unknown := sorted(map(str, content.keys() - {*LOADING, "defaults", "runs"})):
+        raise UserError(f"{path}: unknown {', '.join(unknown)}")
+    loading = {key: content[key] for key in LOADING if content.get(key) is not None}
+    for key, value in loading.items():
+        if not isinstance(value, str):
+            raise UserError(f"{path}: {key} must be a text, not {shown(value)}")
+    if "ckpt_dir" in loading:
+        loading["folder"] = path.parent / Path(loading.pop("ckpt_dir")).expanduser()
+    defaults = content.get("defaults") or {}
+    if not isinstance(defaults, dict):
+        raise UserError(f"{path}: defaults must be a set of keys and values, not {shown(defaults)}")
+    runs = [flat(run) for run in content["runs"]]
+    return loading, [defaults | run if isinstance(run, dict) else run for run in runs]
 
 
-def refuse_unknown(values: dict, known: set[str], where: str | Path) -> None:
-    if unknown := sorted(map(str, values.keys() - known)):
-        raise UserError(f"{where}: unknown {', '.join(unknown)}")
+def of_targets(targets: list, path: Path) -> list:
+    """The runs of experiments, each `{type, name, runs}`; a run's id gets the target's name in front."""
+    found = []
+    for target in targets:
+        if not isinstance(target, dict) or not isinstance(target.get("runs"), list):
+            raise UserError(f"{path}: a target needs a list called runs, not {shown(target)}")
+        if unknown := sorted(map(str, target.keys() - {"type", "name", "runs"})):
+            raise UserError(f"{path}: unknown in a target: {', '.join(unknown)}")
+        for run in target["runs"]:
+            names = [str(x) for x in (target.get("name"), run.get("id") if isinstance(run, dict) else None)
+                     if x is not None]
+            found.append(run | {"id": "/".join(names)} if isinstance(run, dict) and names else run)
+    return found
 
 
-def run_key(run: dict, nth: int) -> str:
+def flat(run):
+    """A run with the block of its mode among its own keys; `prompt` is another name for `text`."""
+    if not isinstance(run, dict):
+        return run
+    run = dict(run)
+    mode = run.pop("mode", "generate")
+    block = run.pop("generate", None) or {}
+    if mode != "generate" or not isinstance(block, dict):
+        return {"mode": mode, "generate": block} | run  # refused where runs are checked
+    run = block | run
+    return run | {"text": run.pop("prompt")} if "prompt" in run and "text" not in run else run
+
+
+def checked(run) -> dict:
+    """A run with its values in their fields' types.
+
+    Raises:
+        UserError: names every wrong field.
+    """
+    if not isinstance(run, dict):
+        raise UserError(f"a run is a set of keys and values, not {shown(run)}")
+    run = {str(key): value for key, value in run.items()}
+    asked = {key: value for key, value in run.items() if key in ASKED}
+    settings = {key: value for key, value in run.items() if key not in ASKED}
+    request, wrong = misfits(Request, asked)
+    settings, wrong_settings = misfits(GenerateConfig, settings, text=True)
+    if wrong or wrong_settings:
+        raise UserError("; ".join(wrong + wrong_settings))
+    if not any(request.get(key) for key in ("text", *MEDIA)):
+        raise UserError("nothing is asked: give text, an image, audio or video")
+    GenerateConfig(**settings)
+    return request | settings
+
+
+def run_key(run, nth: int) -> str:
     """Names a run by what it asks; `nth` tells equal ones apart."""
-    text = json.dumps([run, nth], sort_keys=True, default=str)
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    text = json.dumps([run, nth], sort_keys=True, default=str, skipkeys=True)
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
-def keyed(runs: list[dict]) -> list[tuple[str, dict]]:
+def keyed(runs: list) -> list[tuple[str, dict]]:
     """Runs with their keys, in order."""
     named, count = [], {}
     for run in runs:
+        if isinstance(run, dict):
+            run = {str(key): value for key, value in run.items()}
         plain = run_key(run, 0)
         named.append((run_key(run, count.get(plain, 0)), run))
         count[plain] = count.get(plain, 0) + 1
@@ -73,61 +141,99 @@ def keyed(runs: list[dict]) -> list[tuple[str, dict]]:
 
 
 def finished(path: Path) -> set[str]:
-    """Keys already answered; a last line that was cut off is removed."""
+    """Keys already answered; failed runs and a last line that was cut off are removed."""
     if not path.exists():
         return set()
     try:
         content = path.read_bytes()
-        whole = content[: content.rfind(b"\n") + 1]
-        keys = {json.loads(line)["key"] for line in whole.splitlines()}
+        lines = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+        read = [json.loads(line) for line in lines]
+        keys = {line["key"] for line in read if "error" not in line}
+        whole = b"".join(text for text, line in zip(lines, read, strict=True) if "error" not in line)
         if whole != content:
-            path.write_bytes(whole)
+            with replacing(path) as temporary:
+                temporary.write_bytes(whole)
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path} holds no answers of a manifest: {error}") from None
     return keys
 
 
-def answer(omni: Omni, run: dict, folder: Path) -> str:
+def answer(omni, run: dict, folder: Path) -> str:
     """The answer to one run; its media paths count from `folder`."""
-    request = dict(run)
+    request = {key: value for key, value in run.items() if key != "id"}
     for kind in MEDIA:
         if request.get(kind):
             paths = request[kind] if isinstance(request[kind], list) else [request[kind]]
-            request[kind] = [str(folder / path) for path in paths]
+            request[kind] = [str(folder / os.path.expanduser(path)) for path in paths]
     return omni.chat(request.pop("text", None), **request)
 
 
 def run_manifest(path: Path, out: Path) -> int:
-    """Answer what is not yet answered; returns how many were."""
+    """Answer what is not yet answered; returns the exit code, see `main`."""
     loading, runs = read_manifest(path)
     done = finished(out)
     waiting = [(key, run) for key, run in keyed(runs) if key not in done]
-    if not waiting:
-        return 0
+    wrong = {key: error for key, run in waiting if (error := fault(run))}
+    for key, error in wrong.items():
+        number = [name for name, _ in keyed(runs)].index(key) + 1
+        print(f"error: {path}, run {number}: {error}", file=sys.stderr)
+    if wrong and len(wrong) == len(waiting):
+        return 2
+    failed = answer_all(loading, waiting, wrong, path, out) if waiting else 0
+    count = len(waiting) - failed
+    print(f"{count} answered{f', {failed} failed' if failed else ''}, in {out}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def answer_all(loading: dict, waiting: list, wrong: dict[str, str], path: Path, out: Path) -> int:
+    """Answer runs one after another, each into its line; returns how many failed."""
+    from inference.omni import Omni
+
     omni = Omni.from_pretrained(**loading)
+    failed = 0
     try:
-        with out.open("a", encoding="utf-8") as file:
+        with out.open("a", encoding="utf-8", errors="replace") as file:
             for key, run in waiting:
-                line = {"key": key, "run": run, "answer": answer(omni, run, path.parent)}
-                file.write(json.dumps(line, ensure_ascii=False) + "\n")
+                result = {"error": wrong[key]} if key in wrong else attempt(omni, run, path)
+                failed += "error" in result
+                line = {"key": key, "run": run, **result}
+                file.write(json.dumps(line, ensure_ascii=False, default=str) + "\n")
                 file.flush()
     except OSError as error:
         raise UserError(f"cannot write {out}: {error.strerror}") from None
-    return len(waiting)
+    return failed
+
+
+def fault(run) -> str:
+    """What is wrong with a run before anything is loaded; "" if nothing."""
+    try:
+        checked(run)
+    except UserError as error:
+        return " ".join(str(error).split())
+    return ""
+
+
+def attempt(omni, run: dict, path: Path) -> dict:
+    """The answer to a run, or the error that it ends with, which is also shown."""
+    try:
+        return {"answer": answer(omni, checked(run), path.parent)}
+    except UserError as error:
+        text = " ".join(str(error).split())
+        print(f"error: {text}", file=sys.stderr)
+        return {"error": text}
 
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    """Run; returns the exit code."""
-    parser = argparse.ArgumentParser("python -m inference.manifest", description=__doc__)
+    """Run; returns the exit code: 1 when runs failed, 2 when none could begin."""
+    open_streams()
+    parser = Parser("python -m inference.manifest", description=__doc__)
     parser.add_argument("manifest", type=Path, help="YAML file of runs")
     parser.add_argument("--out", type=Path, help="default: the manifest's name with .jsonl")
     args = parser.parse_args(argv)
     out = args.out or args.manifest.with_suffix(".jsonl")
     warnings.showwarning = show_notice
-    count = run_manifest(args.manifest, out)
-    print(f"{count} answered, in {out}", file=sys.stderr)
-    return 0
+    return run_manifest(args.manifest, out)
 
 
 if __name__ == "__main__":

@@ -6,6 +6,10 @@ command line can print each as one line. Failures are not notices: they are `Use
 
 import sys
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_held: list[str] | None = None  # notices that wait until an answer is whole
 
 
 class Notice(UserWarning):
@@ -18,5 +22,21 @@ def notice(message: str) -> None:
 
 
 def show_notice(message, category, filename, lineno, file=None, line=None) -> None:
-    """Print a notice as one line; the answer may be streaming on stdout meanwhile."""
-    print(f"notice: {message}", file=sys.stderr, flush=True)
+    """Print a notice as one line, or keep it while an answer is being written."""
+    if _held is not None:
+        _held.append(str(message))
+    else:
+        print(f"notice: {message}", file=sys.stderr, flush=True)
+
+
+@contextmanager
+def notices_after() -> Iterator[None]:
+    """Notices of the block are shown after it: none lands inside an answer."""
+    global _held
+    before, _held = _held, []
+    try:
+        yield
+    finally:
+        waiting, _held = _held, before
+        for message in waiting:
+            show_notice(message, Notice, "", 0)

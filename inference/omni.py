@@ -14,21 +14,26 @@ from typing import TYPE_CHECKING
 import numpy as np
 import torch
 
+from inference.caching.planning import resolve
 from inference.config import GenerateConfig
+from inference.device import DTYPES, placed
 from inference.generation import Generator, context_length, generate_batch, thinker_of
-from inference.media import load_audio, load_image, load_video
+from inference.hf_tokenizer import load_tokenizer
+from inference.media import LIMITS, as_list, load_audio, load_image, load_video
 from inference.notice import notice
-from inference.noting import TRANSCRIBE_QUESTION, Asked, take_notes
-from inference.planning import resolve
-from inference.prompt import Prompt
+from inference.prompt import Picture, Prompt, Sound, UserTurn
+from inference.speech import check_speech_parts, given, speakable
 from inference.stopping import cut, until
+from inference.subtitles import Segment
+from inference.thinking import think
+from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.mel import log_mel
-from models.omni import OmniModel
+from models.omni import TRANSCRIBE_QUESTION, OmniModel
 from models.thinker import Thinker
-from models.tokenizer import Message, Tokenizer
+from models.tokenizer import Tokenizer
 from models.vision import image_to_tensor
 
 if TYPE_CHECKING:
@@ -38,11 +43,6 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tiny"
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
-DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "int8": torch.float32,
-}
 CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
 BATCH = 8  # requests answered together: compiled decoding serves no more rows
 REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
@@ -55,15 +55,23 @@ class Omni:
         self.model = model
         self.tokenizer = tokenizer
         self.folder = folder
-        self.draft = None  # (draft, SpeculativeConfig) after `use_draft`
+        self.draft = None  # (draft, what adds its settings to a config) after `use_draft`
+        self.limits = LIMITS  # how much of media is read
         self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
 
     @classmethod
     def from_pretrained(
-        cls, folder: str | Path | None = None, device: str = "cpu", dtype: str = "fp32"
+        cls,
+        folder: str | Path | None = None,
+        device: str = "cpu",
+        dtype: str = "fp32",
+        model_name: str | None = None,
     ) -> "Omni":
-        """Load a checkpoint folder (default: the shipped one), omni or text alone.
+        """Load a checkpoint folder (default: the shipped one): omni, text alone, or a dense Qwen3.
+
+        Args:
+            model_name: a folder, or a name at Hugging Face, whose tokenizer is used instead.
 
         Raises:
             UserError: folder, weights, device or dtype missing, corrupt or unknown.
@@ -72,29 +80,24 @@ class Omni:
         if not folder.is_dir():
             what = "is not a folder" if folder.exists() else "does not exist"
             raise UserError(f"the checkpoint folder {folder} {what}")
-        if dtype not in DTYPES:
+        if dtype not in DTYPES:  # before the weights are read
             raise UserError(f"dtype {dtype} is unknown: use {', '.join(DTYPES)}")
         values = read_json(folder / "config.json")
         if not isinstance(values, dict):
             raise UserError(f"{folder / 'config.json'} does not describe a model")
         kind = OmniModel if values.get("model_type") == "muomni" else Thinker
-        tokenizer = Tokenizer(folder / "tokenizer.model")
+        tokenizer = load_tokenizer(folder, model_name)
         try:
             model = kind.from_pretrained(folder)
         except (KeyError, TypeError, AttributeError, ValueError) as error:
             raise UserError(
                 f"{folder / 'config.json'} does not describe a model: {error!r}"
             ) from error
+        if kind is OmniModel:
+            check_speech_parts(folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
-            raise UserError(f"{folder}: tokenizer.model has more pieces than the weights")
-        try:
-            model = model.to(torch.device(device), DTYPES[dtype])
-        except (RuntimeError, AssertionError) as error:
-            reason = str(error).splitlines()[0]
-            raise UserError(f"cannot use the device {device!r}: {reason}") from None
-        if dtype == "int8":
-            thinker_of(model).round_to_int8()
-        return cls(model.eval(), tokenizer, folder)
+            raise UserError(f"{folder}: the tokenizer has more ids than the weights")
+        return cls(placed(model, device, dtype), tokenizer, folder)
 
     # ---- text out
 
@@ -123,7 +126,10 @@ class Omni:
             settings: fields of GenerateConfig.
         """
         config = self.config(**settings)
-        prompt = self.prompt(text, image, audio, video, system_prompt, config)
+        asked = self.take(text, image, audio, video, config)
+        if asked.silent:
+            return iter([NO_SPEECH])
+        prompt = self.prompts([asked], config, system_prompt)[0]
         generator = self.generator(config, reserve=len(prompt) + config.max_new_tokens)
         return self.text(generator.stream(prompt), config)
 
@@ -139,17 +145,29 @@ class Omni:
             if unknown := set(request) - REQUEST_KEYS:
                 raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
         answers: list[str] = []
-        keys = ("text", "image", "audio", "video", "system_prompt")
+        keys = ("text", "image", "audio", "video")
         for start in range(0, len(requests), batch_size):
             group = requests[start : start + batch_size]
-            prompts = [self.prompt(*map(request.get, keys), config) for request in group]
-            replies = generate_batch(self.model, prompts, config, self.tokenizer)
-            answers += [cut(self.tokenizer.decode(ids), config.stop_strings) for ids in replies]
+            taken = [self.take(*map(request.get, keys), config) for request in group]
+            prompts = [
+                self.prompts([asked], config, request.get("system_prompt"))[0]
+                for asked, request in zip(taken, group, strict=True) if not asked.silent
+            ]
+            replies = iter(generate_batch(self.model, prompts, config, self.tokenizer) if prompts else [])
+            for asked in taken:
+                text = NO_SPEECH if asked.silent else self.tokenizer.decode(next(replies))
+                answers.append(cut(text, config.stop_strings))
         return answers
 
     def transcribe(self, audio, **settings) -> str:
-        """The words of a recording."""
-        return self.chat(TRANSCRIBE_QUESTION, audio=audio, **settings)
+        """The words of a recording of any length; "" where nobody speaks."""
+        return " ".join(segment.text for segment in self.segments(audio, **settings))
+
+    def segments(self, audio, progress=None, **settings) -> Iterator[Segment]:
+        """The words with their times, see inference.long_audio.transcribe_long."""
+        from inference.long_audio import transcribe_long
+
+        return transcribe_long(self, audio, self.limits, progress=progress, **settings)
 
     def session(self, system_prompt: str | None = None, **settings) -> "ChatSession":
         """A conversation that remembers; its cache lives across turns."""
@@ -161,32 +179,32 @@ class Omni:
         """What continues a context of this checkpoint."""
         if self.draft is None:
             return Generator(self.model, config, reserve, self.tokenizer)
-        from inference.speculative import SpeculativeGenerator
+        from inference.speculative.generator import SpeculativeGenerator
 
-        draft, speculative = self.draft
-        return SpeculativeGenerator(self.model, draft, speculative, config, reserve, self.tokenizer)
+        draft, spec = self.draft
+        return SpeculativeGenerator(self.model, draft, spec(config), reserve, self.tokenizer)
 
-    def use_draft(self, source: str | Path, spec_k: int = 4) -> None:
+    def use_draft(self, source: str | Path, spec_k: int = 4, **options) -> None:
         """Decode speculatively: the same answers, sooner where guesses are right.
 
         Args:
             source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
-                guesses (training/ngram.py); else the folder of a smaller Thinker.
+                guesses (export/draft_table.py); else the folder of a smaller Thinker.
         """
-        from inference.draft import NgramDraft, PromptLookup, ThinkerDraft
-        from inference.speculative import SpeculativeConfig
-        from models.ngram import Ngram
+        from inference.speculative.config import SpeculativeConfig, speculative
+        from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
+        from inference.speculative.table import DraftTable
 
-        speculative = SpeculativeConfig(spec_k)
+        like = SpeculativeConfig(spec_k=spec_k, **options)
         if source == "lookup":
             draft = PromptLookup()
         elif Path(source).suffix == ".safetensors":
-            draft = NgramDraft(Ngram.load(source))
+            draft = NgramDraft(DraftTable.load(source))
         else:
             weight = next(self.model.parameters())
             draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
             draft.check(thinker_of(self.model))
-        self.draft = draft, speculative
+        self.draft = draft, lambda config: speculative(config, like)
 
     def text(self, tokens: Iterator[int], config: GenerateConfig) -> Iterator[str]:
         """Text of tokens as they come, up to the first stop string."""
@@ -264,29 +282,29 @@ class Omni:
 
     def prompt(self, text, image, audio, video, system_prompt, config: GenerateConfig) -> Prompt:
         """The prompt of a conversation's first turn."""
-        asked = self.take(text, image, audio, video)
-        return self.prompts([asked], config, system_prompt)[0]
+        question = self.take(text, image, audio, video)
+        return self.prompts([question], config, system_prompt)[0]
 
     def prompts(
-        self, turns: list[Asked], config: GenerateConfig, system_prompt: str | None = None
+        self, questions: list[UserTurn], config: GenerateConfig, system_prompt: str | None = None
     ) -> list[Prompt]:
-        """First turns of conversations, with notes of what is seen and heard in them."""
+        """First turns of conversations, with the chain of thought about their media."""
         head = self.head(system_prompt, config)
-        return [head + turn for turn in self.turns(turns, config, self.room(config) - len(head))]
+        room = self.room(config) - len(head)
+        return [head + turn for turn in self.turns(questions, config, room)]
 
-    def turns(self, turns: list[Asked], config: GenerateConfig, room: int) -> list[Prompt]:
-        """User turns, with notes where the config wants them, without bos; each in `room` tokens."""
-        if not config.notes or not isinstance(self.model, OmniModel):
-            return [self.phrase(asked, room) for asked in turns]
+    def turns(self, questions: list[UserTurn], config: GenerateConfig, room: int) -> list[Prompt]:
+        """User turns without bos, each in `room` tokens; with thinking where the config wants it."""
+        if not config.think or not isinstance(self.model, OmniModel):
+            return [self.phrase(question, room) for question in questions]
         return [
-            notes + self.phrase(asked, room - len(notes))
-            for notes, asked in take_notes(self, turns, config, room)
+            thought + self.phrase(question, room - len(thought))
+            for thought, question in think(self, questions, config, room)
         ]
 
     def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
         """What opens every conversation: bos and the system prompt."""
-        messages = [{"role": "system", "content": system_prompt}] if system_prompt else []
-        ids = self.tokenizer.encode_chat(messages, add_generation_prompt=False)
+        ids = self.tokenizer.encode_head(system_prompt)
         if len(ids) > self.room(config) // 2:
             raise UserError(
                 f"the system prompt has {len(ids)} tokens, more than half of the context's "
@@ -295,37 +313,45 @@ class Omni:
         return Prompt(ids)
 
     def turn(self, text, image=None, audio=None, video=None, room: int | None = None) -> Prompt:
-        """One user turn and the opening of its answer, without notes; cut to `room` tokens."""
+        """One user turn and the opening of its answer, without thinking; cut to `room` tokens."""
         return self.phrase(self.take(text, image, audio, video), room)
 
-    def take(self, text, image=None, audio=None, video=None) -> Asked:
+    def take(
+        self, text, image=None, audio=None, video=None, config: GenerateConfig | None = None
+    ) -> UserTurn:
         """What a user brings, loaded and checked."""
         if text is not None and not isinstance(text, str):
             raise UserError(f"text must be a string, not {type(text).__name__}")
-        images, mels = self.see(image, video), self.hear(audio)
+        config = config or GenerateConfig(vad=False)
+        images, waves = self.load_images(image, video, config)
+        waves = self.load_sounds(audio) + waves
+        spoken = [wave for wave in waves if has_speech(wave)] if config.vad else waves
+        sounds = [Sound(log_mel(torch.from_numpy(wave))) for wave in spoken]
         text = (text or "").strip()
-        if not text and not mels:
+        if waves and not sounds and not images:
+            return UserTurn(text, silent=True)
+        if not text and not sounds:
             if not images:
                 raise UserError("there is nothing to answer: give text, an image, audio or video")
             text = VIDEO_QUESTION if as_list(video) else IMAGE_QUESTION
-        return Asked(text, images, mels)
+        return UserTurn(text, images, sounds)
 
-    def phrase(self, asked: Asked, room: int | None = None) -> Prompt:
+    def phrase(self, question: UserTurn, room: int | None = None) -> Prompt:
         """A turn as the model reads it, without bos; its text is cut to `room` tokens."""
-        parts = [{"type": "image"} for _ in asked.images]
-        parts += [{"type": "audio", "tokens": audio_tokens(mel.shape[1])} for mel in asked.mels]
-        ids, text = self.encode_turn(parts, ""), asked.text
+        lengths = [audio_tokens(sound.mel.shape[1]) for sound in question.sounds]
+        parts = [{"type": "image"} for _ in question.images]
+        parts += [{"type": "audio", "tokens": length} for length in lengths]
+        ids, text = self.encode_turn(parts, ""), question.text
         if room is not None:
             text = self.shorten(text, room - len(ids))
-        transcript = len(asked.mels) == 1 and text == TRANSCRIBE_QUESTION
+        transcript = len(question.sounds) == 1 and text == TRANSCRIBE_QUESTION
         ids = self.encode_turn(parts, text)
-        return Prompt(ids, asked.images, asked.mels, transcript=transcript, seen=asked.seen)
+        return Prompt(ids, question.images, question.sounds, transcript=transcript)
 
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""
         content = parts + ([{"type": "text", "text": text}] if text else [])
-        message: Message = {"role": "user", "content": content}
-        return self.tokenizer.encode_chat([message])[1:]
+        return self.tokenizer.encode_turn(content)
 
     def shorten(self, text: str, room: int) -> str:
         """The text's end where not all of it fits, with a notice; the question is often last."""
@@ -347,21 +373,22 @@ class Omni:
         )
         return kept
 
-    def see(self, image, video) -> list[torch.Tensor]:
-        """Pictures, then the frames of videos, each uint8 (3, 224, 224)."""
+    def load_images(self, image, video, config) -> tuple[list[Picture], list[np.ndarray]]:
+        """Images, then the frames of videos; and the videos' sounds, float32 (samples,)."""
         images, videos = as_list(image), as_list(video)
         if images or videos:
             self.need_omni("seeing")
-        pictures = [load_image(source) for source in images]
-        pictures += [frame for source in videos for frame in load_video(source)]
-        return [image_to_tensor(picture) for picture in pictures]
+        pixels = [image_to_tensor(load_image(source, self.limits)) for source in images]
+        clips = [load_video(source, self.limits, config.video_sound) for source in videos]
+        pixels += [image_to_tensor(frame, trim=False) for clip in clips for frame in clip.frames]
+        return list(map(Picture, pixels)), [clip.sound for clip in clips if clip.sound is not None]
 
-    def hear(self, audio) -> list[torch.Tensor]:
-        """Log-mels of sounds, each (128, T)."""
+    def load_sounds(self, audio) -> list[np.ndarray]:
+        """Sounds, each float32 (samples,) at 16 kHz."""
         sounds = as_list(audio)
         if sounds:
             self.need_omni("hearing")
-        return [log_mel(torch.from_numpy(load_audio(source))) for source in sounds]
+        return [load_audio(source, self.limits) for source in sounds]
 
     def need_omni(self, sense: str) -> None:
         """Refuse what a text-only checkpoint cannot do."""
@@ -370,23 +397,3 @@ class Omni:
                 f"{self.folder} is a text-only checkpoint: {sense} needs an omni one, "
                 "such as checkpoints/omni_sft_tiny"
             )
-
-
-def as_list(source) -> list:
-    """One source or a list of them as a list; a pair (samples, rate) is one source."""
-    if source is None:
-        return []
-    return source if isinstance(source, list) else [source]
-
-
-def speakable(text: str) -> str:
-    """Refuse text with nothing in it to say."""
-    if not isinstance(text, str) or not text.strip():
-        raise UserError("there is no text to say")
-    return text
-
-
-def given(voice, speed, vocoder, seed) -> dict:
-    """Arguments for the speaker; what was left out keeps the speaker's own default."""
-    chosen = {"voice": voice, "speed": speed, "vocoder": vocoder, "seed": seed}
-    return {name: value for name, value in chosen.items() if value is not None}

@@ -15,34 +15,46 @@ import numpy as np
 from models.errors import UserError
 from models.files import replacing
 
-AUDIO_FORMATS = {".wav": "WAV", ".flac": "FLAC", ".ogg": "OGG"}
+AUDIO_FORMATS = {  # ending -> libsndfile's container and coding
+    ".wav": ("WAV", "PCM_16"),
+    ".flac": ("FLAC", "PCM_16"),
+    ".ogg": ("OGG", "VORBIS"),
+    ".opus": ("OGG", "OPUS"),
+    ".mp3": ("MP3", "MPEG_LAYER_III"),
+}
+CHUNK = 16_000  # samples encoded at once: libsndfile's stack ends under a long row
 UNKNOWN = 0xFFFFFFFF  # bytes: the length of a stream that has not ended, as ffmpeg writes it
 
 
 def check_audio_path(path: str | Path) -> Path:
     """Refuse what `write_audio` could not write: a format, a folder, a place."""
-    path = Path(path)
-    if path.suffix.lower() not in AUDIO_FORMATS:
-        raise UserError(f"{path}: write speech to a name ending in {', '.join(AUDIO_FORMATS)}")
-    return check_writable(path)
+    return check_path(path, AUDIO_FORMATS, "speech")
 
 
 def check_page_path(path: str | Path) -> Path:
     """Refuse a page that no browser would open by its name, and a place where none can be written."""
-    if Path(path).suffix.lower() not in (".html", ".htm"):
-        raise UserError(f"{path}: write the page to a name ending in .html")
+    return check_path(path, (".html", ".htm"), "the page")
+
+
+def check_path(path: str | Path, endings, what: str) -> Path:
+    """Refuse a name that does not end in one of `endings`, and a place that cannot be written."""
+    if Path(path).suffix.lower() not in endings:
+        raise UserError(f"{path}: write {what} to a name ending in {', '.join(endings)}")
     return check_writable(path)
 
 
 def check_writable(path: str | Path) -> Path:
     """Refuse a path at which no file can be written, by trying a temporary one beside it."""
     path = Path(path)
-    temporary = _temporary(path)
+    target = Path(os.path.realpath(path))  # a link stays one: what it names is written
+    temporary = target.parent / f".{os.getpid()}.{target.name[:100]}.tmp"
     try:
-        if path.is_dir():
+        if target.is_dir():
             raise UserError(f"{path} is a directory: name a file to write")
-        if not path.parent.is_dir():
-            raise UserError(f"{path}: the folder {path.parent} does not exist; make it first")
+        if not target.parent.is_dir():
+            raise UserError(f"{path}: the folder {target.parent} does not exist; make it first")
+        if target.exists() and not target.is_file():
+            raise UserError(f"{path} is not a regular file: name one to write")
         with open(temporary, "xb"):
             pass
         temporary.unlink()
@@ -52,15 +64,17 @@ def check_writable(path: str | Path) -> Path:
 
 
 def write_audio(path: str | Path, samples: np.ndarray, rate: int) -> None:
-    """Write float samples in [-1, 1] as 16-bit WAV or FLAC, or Ogg Vorbis, by the name's ending."""
+    """Write float samples in [-1, 1] in the format of the name's ending (AUDIO_FORMATS)."""
     import soundfile
 
     path = check_audio_path(path)
-    kind = AUDIO_FORMATS[path.suffix.lower()]
-    subtype = "VORBIS" if kind == "OGG" else "PCM_16"
+    container, coding = AUDIO_FORMATS[path.suffix.lower()]
+    whole = pcm16(samples)  # (samples,)
 
     def write(temporary: Path) -> None:
-        soundfile.write(temporary, pcm16(samples), rate, format=kind, subtype=subtype)
+        with soundfile.SoundFile(temporary, "w", rate, 1, coding, format=container) as file:
+            for start in range(0, len(whole), CHUNK):
+                file.write(whole[start : start + CHUNK])
 
     replace_file(path, write)
 
@@ -124,10 +138,6 @@ def write_text(path: str | Path, text: str) -> None:
     replace_file(
         check_writable(path), lambda temporary: temporary.write_text(text, encoding="utf-8")
     )
-
-
-def _temporary(path: Path) -> Path:
-    return path.parent / f".{os.getpid()}.{path.name[:100]}.tmp"
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:

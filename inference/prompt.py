@@ -1,6 +1,6 @@
-"""Prompt: token ids with the pictures and sounds their placeholders stand for, in reading order.
+"""Prompt: token ids with the images and sounds their placeholders stand for, in reading order.
 
-It holds data and joins it; it neither tokenises (models.tokenizer) nor encodes (models.omni).
+It holds data and joins it; it neither tokenises (models.tokenizer) nor encodes (inference.generation).
 """
 
 from dataclasses import dataclass, field
@@ -8,26 +8,51 @@ from dataclasses import dataclass, field
 from torch import Tensor
 
 
+@dataclass(eq=False)
+class Picture:
+    """An image of a prompt, with its embeddings once it is encoded."""
+
+    pixels: Tensor  # uint8 (3, 224, 224)
+    tokens: Tensor | None = None  # (49, D), as the Thinker reads them
+
+
+@dataclass(eq=False)
+class Sound:
+    """A recording of a prompt, with its encodings once it is encoded."""
+
+    mel: Tensor  # log-mel (128, T)
+    encoded: Tensor | None = None  # (n, C), the audio encoder's output, for the CTC head
+    tokens: Tensor | None = None  # (n, D), as the Thinker reads them
+
+
 @dataclass
 class Prompt:
-    """One sequence to continue. `ids` hold 49 placeholders a picture and ceil(T/8) a clip."""
+    """One sequence to continue. `ids` hold 49 placeholders an image and ceil(T / 8) a sound."""
 
     ids: list[int]
-    images: list[Tensor] = field(default_factory=list)  # each uint8 (3, 224, 224)
-    mels: list[Tensor] = field(default_factory=list)  # each float (128, T)
-    noted: int = 0  # of the mels, how many have been written down already
+    images: list[Picture] = field(default_factory=list)
+    sounds: list[Sound] = field(default_factory=list)
+    transcribed: int = 0  # of the sounds, how many have their transcript in the prompt
     transcript: bool = False  # its last turn asks for the words of one sound
-    seen: frozenset[str] = frozenset()  # words for what the picture shows that the sound is about
 
     def __add__(self, other: "Prompt") -> "Prompt":
         return Prompt(
             self.ids + other.ids,
             self.images + other.images,
-            self.mels + other.mels,
-            self.noted + other.noted,
+            self.sounds + other.sounds,
+            self.transcribed + other.transcribed,
             other.transcript,
-            other.seen,
         )
 
     def __len__(self) -> int:
         return len(self.ids)
+
+
+@dataclass
+class UserTurn:
+    """What a user brings in one turn."""
+
+    text: str
+    images: list[Picture] = field(default_factory=list)
+    sounds: list[Sound] = field(default_factory=list)
+    silent: bool = False  # its sounds hold no speech, and there is no image to ask about

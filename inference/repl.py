@@ -4,28 +4,40 @@ Everything it can do is in ChatSession and Omni; a bad command or file is one li
 goes on.
 """
 
+import os
+import shlex
 import sys
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
+from pathlib import Path
+from urllib.parse import unquote, urlsplit
 
 import numpy as np
 
 from inference.media import check_file
+from inference.notice import notices_after
 from inference.omni import Omni
 from inference.output import AUDIO_FORMATS, check_audio_path, write_audio, write_text
-from models.errors import UserError
+from inference.session import CHANGEABLE
+from inference.timing import statistics
+from models.errors import UserError, in_one_line
 
 HELP = """\
 /image PATH   show a picture with the next message     /audio PATH  let it hear a recording
+/video PATH   show a clip                              (paths as a shell reads them: ~, quotes, \\ )
 /say TEXT     speak this text (without TEXT: the last answer); /save writes it
-/voice NAME   the voice to speak with                  /save FILE   .wav: speech, .txt: the chat
+/voice NAME   the voice to speak with                  /save FILE   .txt: the chat; .wav, .mp3, …: speech
 /stats        how full the context is                  /stats on    and the time of each answer
 /trace FILE   a page (.html) that shows the inside of the last answer
-/set temperature 0.7   or max_new_tokens, num_beams, top_k, top_p, min_p, repetition_penalty, seed
-/set notes off         answer at once, without writing down what is seen and heard (on: again)
+/set          lists all settings; /set temperature 0.7 changes one, off unsets it
+/set video_sound on    hear the videos, too            /set vad off  transcribe sounds without speech
+/think off    answer directly, without a chain of thought (on: again; show, hide: whether to print it)
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)
 An empty line sends waiting pictures and recordings without words."""
+MEDIA = {"image": "picture", "audio": "recording", "video": "clip"}
+SWITCHES = ("think", "vad", "video_sound")  # settings that are on or off
 LEAVE = {"exit", "quit", "q", "/quit", "/exit", "/q"}
 
 
@@ -33,24 +45,25 @@ class Repl:
     """One conversation at the terminal."""
 
     def __init__(
-        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, sinks, **settings
+        self, omni: Omni, system_prompt: str | None, speech: dict, quiet: bool, sinks,
+        show_thinking: bool = False, **settings,
     ):
         self.omni = omni
         self.session = omni.session(system_prompt, **settings)
         self.speech = speech  # voice, speed, vocoder, seed for speaking
         self.quiet = quiet
         self.sinks = list(sinks)  # where answers and /say are spoken to at once, if anywhere
+        self.show_thinking = show_thinking
         self.timed = False  # whether an answer's timing follows it
-        self.images: list[str] = []
-        self.sounds: list[str] = []
+        self.waiting: dict[str, list[str]] = {kind: [] for kind in MEDIA}  # for the next message
         self.spoken = None  # (samples, rate) of the latest /say
         self.commands: dict[str, Callable[[str], None]] = {
             "/help": lambda _: print(HELP),
             "/reset": self.reset,
             "/stats": self.stats,
             "/set": self.set,
-            "/image": self.image,
-            "/audio": self.audio,
+            "/think": self.think,
+            **{f"/{kind}": partial(self.show, kind) for kind in MEDIA},
             "/say": self.say,
             "/voice": self.voice,
             "/save": self.save,
@@ -73,8 +86,11 @@ class Repl:
                 return
             try:
                 self.handle(line)
-            except UserError as error:
-                print(f"error: {error}", file=sys.stderr, flush=True)
+            except Exception as error:  # what the user can do something about; else it is a bug
+                told = in_one_line(error)
+                if told is None:
+                    raise
+                print(f"error: {told}", file=sys.stderr, flush=True)
 
     def handle(self, line: str) -> None:
         """One line: a command, or a message with whatever media wait for it."""
@@ -83,29 +99,31 @@ class Repl:
             if name not in self.commands:
                 raise UserError(f"{name} is not a command; /help lists them")
             self.commands[name](rest.strip())
-        elif line or self.images or self.sounds:
+        elif line or any(self.waiting.values()):
             self.answer(line)
 
     def answer(self, line: str) -> None:
         """Stream the answer, aloud too where asked; Ctrl-C stops it and the chat goes on."""
-        images, sounds = self.images, self.sounds
-        self.images, self.sounds = [], []
-        pieces = self.session.stream(line, image=images, audio=sounds)
+        media, self.waiting = self.waiting, {kind: [] for kind in MEDIA}
+        pieces = self.session.stream(line, **media)
         self.spoken = None
-        try:
-            print("" if self.quiet else "μOmni: ", end="", flush=True)
-            if self.sinks:
-                self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
-            else:
-                deque(self.printed(pieces), maxlen=0)
-        except KeyboardInterrupt:
-            pieces.close()
-            for sink in self.sinks:
-                sink.drop()
-        finally:
-            print(flush=True)
+        with notices_after():
+            try:
+                if self.show_thinking and self.session.thinking:
+                    print(f"<think>\n{self.session.thinking}\n</think>")
+                print("" if self.quiet else "μOmni: ", end="", flush=True)
+                if self.sinks:
+                    self.sound(self.omni.speak_stream(self.printed(pieces), **self.speech))
+                else:
+                    deque(self.printed(pieces), maxlen=0)
+            except KeyboardInterrupt:
+                pieces.close()
+                for sink in self.sinks:
+                    sink.drop()
+            finally:
+                print(flush=True)
         if self.timed and not self.quiet:
-            print(self.session.generator.timing.lines(), flush=True)
+            print(statistics(self.session.generator), flush=True)
 
     def stats(self, switch: str) -> None:
         if switch not in ("", "on", "off"):
@@ -116,8 +134,22 @@ class Repl:
 
     def set(self, words: str) -> None:
         name, _, value = words.partition(" ")
+        if not name:
+            for known in sorted(CHANGEABLE):
+                print(f"{known} {shown_setting(getattr(self.session.config, known))}", flush=True)
+            return
         self.session.set(**{name: parse_setting(name, value.strip())})
         self.say_done(f"{name} is {getattr(self.session.config, name)} from now on")
+
+    def think(self, switch: str) -> None:
+        if switch in ("on", "off"):
+            self.session.set(think=switch == "on")
+        elif switch in ("show", "hide"):
+            self.show_thinking = switch == "show"
+        else:
+            raise UserError(f"/think takes on, off, show or hide, not {switch!r}")
+        self.say_done(f"thinking is {'on' if self.session.config.think else 'off'}, "
+                      f"{'shown' if self.show_thinking else 'hidden'}")
 
     def printed(self, pieces: Iterable[str]) -> Iterator[str]:
         for piece in pieces:
@@ -131,18 +163,16 @@ class Repl:
 
     def reset(self, _: str) -> None:
         self.session.reset()
-        self.images, self.sounds, self.spoken = [], [], None
+        self.waiting, self.spoken = {kind: [] for kind in MEDIA}, None
         self.say_done("the conversation is forgotten")
 
-    def image(self, path: str) -> None:
-        self.omni.need_omni("seeing")
-        self.images.append(str(check_file(path, "image")))
-        self.say_done("the picture goes with your next message")
-
-    def audio(self, path: str) -> None:
-        self.omni.need_omni("hearing")
-        self.sounds.append(str(check_file(path, "audio")))
-        self.say_done("the recording goes with your next message")
+    def show(self, kind: str, typed: str) -> None:
+        """Keep files for the next message."""
+        self.omni.need_omni("hearing" if kind == "audio" else "seeing")
+        paths = [str(check_file(path, kind)) for path in read_paths(typed) or [""]]
+        self.waiting[kind] += paths
+        one = f"the {MEDIA[kind]} goes" if len(paths) == 1 else f"the {len(paths)} {MEDIA[kind]}s go"
+        self.say_done(f"{one} with your next message")
 
     def say(self, text: str) -> None:
         self.spoken = self.omni.speak(text or self.last_answer(), **self.speech)
@@ -155,9 +185,11 @@ class Repl:
             raise UserError("/voice needs a name")
         self.omni.check_speech(name)
         self.speech = self.speech | {"voice": name}
+        self.say_done(f"{name} speaks from now on")
         self.spoken = None
 
-    def save(self, path: str) -> None:
+    def save(self, typed: str) -> None:
+        path = (read_paths(typed) or [""])[0]
         if path.lower().endswith(".txt"):
             names = {"user": "You", "assistant": "μOmni"}
             said = [f"{names[m['role']]}: {m['content']}\n" for m in self.session.messages]
@@ -171,9 +203,10 @@ class Repl:
             raise UserError(f"/save needs a name ending in .txt, {', '.join(AUDIO_FORMATS)}")
         self.say_done(f"wrote {path}")
 
-    def trace(self, path: str) -> None:
+    def trace(self, typed: str) -> None:
         from inference.tracepage import write_page
 
+        path = (read_paths(typed) or [""])[0]
         if not path:
             raise UserError("/trace needs a name ending in .html")
         write_page(path, self.session, self.speech if self.sinks else None)
@@ -189,6 +222,33 @@ class Repl:
             print(f"({what})", flush=True)
 
 
+def read_paths(typed: str) -> list[str]:
+    """File names as a shell would read them, or as a terminal drops them.
+
+    A name that exists as typed is taken as it is; else quotes, backslashes, ~ and file:// count.
+    """
+    typed = typed.strip()
+    if not typed or os.path.exists(typed):
+        return [typed] if typed else []
+    try:
+        words = shlex.split(typed)
+    except ValueError:  # a quote that never ends: an apostrophe in a name
+        words = [typed]
+    paths = [path_of(word) for word in words]
+    whole = path_of(typed)
+    return [whole] if len(paths) > 1 and os.path.exists(whole) else paths
+
+
+def path_of(word: str) -> str:
+    """One name with its ~ or file:// read."""
+    if word.startswith("file://"):
+        return unquote(urlsplit(word).path)
+    try:
+        return str(Path(word).expanduser()) if word.startswith("~") else word
+    except RuntimeError:  # no such user, or no home
+        return word
+
+
 def line_reader() -> Callable[[str], str]:
     """`input` with history and editing, where a person is typing.
 
@@ -202,11 +262,20 @@ def line_reader() -> Callable[[str], str]:
     return PromptSession(auto_suggest=AutoSuggestFromHistory()).prompt
 
 
+def shown_setting(value) -> str:
+    """A setting's value as `/set` takes it."""
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    if isinstance(value, tuple):
+        return ", ".join(value) or "off"
+    return "off" if value is None else str(value)
+
+
 def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...] | None:
-    """A typed value in the type its setting has; `off` is None, of notes False."""
-    if name == "notes":
+    """A typed value in the type its setting has; `off` is None, of a switch False."""
+    if name in SWITCHES:
         if value not in ("on", "off"):
-            raise UserError(f"/set notes needs on or off, not {value!r}")
+            raise UserError(f"/set {name} needs on or off, not {value!r}")
         return value == "on"
     if name == "stop_strings":
         return () if value == "off" else (value,)

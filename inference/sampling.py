@@ -18,8 +18,14 @@ def greedy(logits: Tensor) -> Tensor:
 
 
 def apply_temperature(logits: Tensor, temperature: float) -> Tensor:
-    """Divide by the temperature: below 1 sharper, above 1 flatter."""
-    return logits / temperature
+    """Divide by the temperature: below 1 sharper, above 1 flatter; at 0 only the likeliest is left."""
+    return logits / temperature if temperature > 0.0 else only_likeliest(logits)
+
+
+def only_likeliest(logits: Tensor) -> Tensor:
+    """-inf everywhere but at the most likely token of each row, the first of equals. (B, V)"""
+    best = logits.argmax(dim=-1, keepdim=True)  # (B, 1)
+    return torch.full_like(logits, float("-inf")).scatter(-1, best, logits.gather(-1, best))
 
 
 def apply_top_k(logits: Tensor, top_k: int | None) -> Tensor:

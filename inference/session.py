@@ -9,15 +9,16 @@ from dataclasses import dataclass, field, replace
 
 from inference.config import GenerateConfig
 from inference.notice import notice
-from inference.noting import Asked
-from inference.omni import Omni
-from inference.prompt import Prompt
+from inference.prompt import Prompt, UserTurn
+from inference.thinking import thoughts_of
+from inference.timing import cache_block
+from inference.vad import NO_SPEECH
 from models.errors import UserError
 
-WARNING, CRITICAL = 0.75, 0.90  # of the context in use
+FORGOTTEN = 4  # a full context loses a quarter, one in so many parts
 CHANGEABLE = {  # between turns; the others shape the cache
-    *("max_new_tokens", "notes", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
-    *("repetition_penalty", "seed", "stop_strings"),
+    *("max_new_tokens", "think", "temperature", "num_beams", "ctc_weight", "top_k", "top_p", "min_p"),
+    *("repetition_penalty", "seed", "stop_strings", "vad", "video_sound"),
 }
 
 
@@ -30,9 +31,9 @@ class Turn:
 
 
 class ChatSession:
-    """A conversation with one Omni; `messages` is what was said, for display."""
+    """A conversation with one `Omni`; `messages` is what was said, for display."""
 
-    def __init__(self, omni: Omni, system_prompt: str | None = None, **settings) -> None:
+    def __init__(self, omni, system_prompt: str | None = None, **settings) -> None:
         self.omni = omni
         self.system_prompt = system_prompt
         self.config: GenerateConfig = omni.config(**settings)
@@ -40,6 +41,12 @@ class ChatSession:
         self.generator = omni.generator(self.config)
         self.turns: list[Turn] = []
         self.messages: list[dict[str, str]] = []
+        self.thinking = ""  # the chain of thought before the latest answer
+
+    @property
+    def closing(self) -> list[int]:
+        """What ends an answer, before the next turn."""
+        return [self.config.eos_token_id, *self.omni.tokenizer.turn_end]
 
     @property
     def last_prefill(self) -> int:
@@ -55,14 +62,20 @@ class ChatSession:
 
         Pieces taken are remembered even when the caller stops half way.
         """
-        return self.answer(self.omni.take(text, image, audio, video), text or "")
+        question = self.omni.take(text, image, audio, video, self.config)
+        return self.answer(question, text or "")
 
-    def answer(self, asked: Asked, text: str) -> Iterator[str]:
+    def answer(self, question: UserTurn, text: str) -> Iterator[str]:
         """The same for what is loaded already; `text` is what `messages` shows as the user's."""
+        self.thinking = ""
+        if question.silent:  # there is nothing to read: the conversation goes on as if it had not been
+            self.messages.append({"role": "user", "content": text})
+            self.messages.append({"role": "assistant", "content": NO_SPEECH})
+            return iter([NO_SPEECH])
         room = self.omni.room(self.config) - len(self.head)
-        if self.turns and not asked.images:
-            asked.seen = self.turns[-1].prompt.seen  # a picture may be asked about more than once
-        turn = Turn(self.omni.turns([asked], self.config, room)[0])
+        turn = Turn(self.omni.turns([question], self.config, room)[0])
+        if question.images or question.sounds:
+            self.thinking = "\n".join(thoughts_of(self.omni.tokenizer, turn.prompt.ids)[0])
         return self._stream(turn, text)
 
     def _stream(self, turn: Turn, text: str) -> Iterator[str]:
@@ -87,11 +100,11 @@ class ChatSession:
 
     def _context(self, turn: Turn) -> Prompt:
         """What the model has yet to read so that it can answer this turn."""
-        eos = Prompt([self.config.eos_token_id])
+        end = Prompt(self.closing)
         if not self.generator.ids:
             dropped = self._drop_oldest(turn)
-        elif self.generator.position + 1 + len(turn.prompt) <= self.omni.room(self.config):
-            return eos + turn.prompt  # the last answer's eos was chosen or is due, but never read
+        elif self.generator.position + len(end + turn.prompt) <= self.omni.room(self.config):
+            return end + turn.prompt  # the last answer's eos was chosen or is due, but never read
         else:
             dropped = self._drop_oldest(turn)
             self.generator.reset()
@@ -103,25 +116,29 @@ class ChatSession:
         """All that was said and is not forgotten, each answer closed by its eos."""
         history = self.head
         for turn in self.turns:
-            closed = Prompt(turn.reply + [self.config.eos_token_id])
+            closed = Prompt(turn.reply + self.closing)
             history = history + turn.prompt + closed
         return history
 
     def _drop_oldest(self, turn: Turn) -> int:
-        """Forget turns until the new one fits; returns how many."""
+        """Forget turns where the new one does not fit, a quarter of the context at once; how many.
+
+        Later turns then fit again, so that the cache serves them.
+        """
         room = self.omni.room(self.config) - len(self.head) - len(turn.prompt)
+        sizes = [len(old.prompt) + len(old.reply) + len(self.closing) for old in self.turns]
+        if sum(sizes) <= room:
+            return 0
+        room = max(room - self.omni.room(self.config) // FORGOTTEN, 0)
         dropped = 0
-        while sum(len(old.prompt) + len(old.reply) + 1 for old in self.turns) > room:
-            self.turns.pop(0)
+        while sum(sizes[dropped:]) > room:
             dropped += 1
+        del self.turns[:dropped]
         return dropped
 
     def level(self) -> str:
-        """One line on how full the context is."""
-        position, capacity = self.generator.position, self.generator.capacity
-        share = position / capacity
-        state = "OK" if share < WARNING else "WARNING" if share <= CRITICAL else "CRITICAL"
-        return f"KV cache: {position} / {capacity} ({100 * share:.1f} %) [{state}]"
+        """How full the context is."""
+        return cache_block(self.generator.position, self.generator.capacity)
 
     def set(self, **settings) -> None:
         """Change how the following turns are answered; nothing is read again."""

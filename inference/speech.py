@@ -18,6 +18,7 @@ from inference.loudness import Loudness
 from inference.normalisation import can_say, normalise
 from inference.sentences import sentences
 from inference.synthesis import check_vocoder, in_chunks, waveform
+from models.checkpoint import read_json
 from models.codec import MelCodec
 from models.errors import UserError
 from models.frontend import Frontend, Sentence
@@ -27,6 +28,17 @@ from models.vocoder import Vocoder
 
 TEMPERATURE = 0.5  # of the codes: 0 is flat, above 0.8 slurs
 SAMPLE_TEXT = "Hello, how are you today?"  # what a voice says to have its loudness measured
+
+
+PARTS = {"frontend": Frontend, "talker": Talker, "codec": MelCodec, "vocoder": Vocoder}
+
+
+def check_speech_parts(folder: str | Path) -> None:
+    """Refuse speaking parts that are damaged, without reading their weights; none at all is fine."""
+    listed = read_json(Path(folder) / "config.json").get("parts", {})
+    for name, part in PARTS.items():
+        if name in listed:
+            part.checked(Path(folder), name)
 
 
 class Speaker:
@@ -132,3 +144,16 @@ class Speaker:
             ready.phones[None], ready.starts[None], ready.seconds[None], number, temperature, seed
         )
         return ready, frames
+
+
+def speakable(text: str) -> str:
+    """Refuse text with nothing in it to say."""
+    if not isinstance(text, str) or not text.strip():
+        raise UserError("there is no text to say")
+    return text
+
+
+def given(voice, speed, vocoder, seed) -> dict:
+    """Arguments for the speaker; what was left out keeps the speaker's own default."""
+    chosen = {"voice": voice, "speed": speed, "vocoder": vocoder, "seed": seed}
+    return {name: value for name, value in chosen.items() if value is not None}

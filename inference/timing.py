@@ -8,6 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter
 
+WARNING, CRITICAL = 0.75, 0.90  # of the context in use
+
 
 @dataclass
 class Timing:
@@ -29,17 +31,45 @@ class Timing:
         finally:
             setattr(self, part, getattr(self, part) + perf_counter() - start)
 
-    def lines(self) -> str:
-        """Two lines for the terminal."""
-        decode = self.model + self.head + self.sampling
-        each = 1000 / max(1, self.tokens)  # seconds in all -> milliseconds a token
-        return (
-            f"prompt: {self.prompt_tokens} tokens, {1000 * self.prefill:.1f} ms, "
-            f"{rate(self.prompt_tokens, self.prefill):.0f} tokens/s\n"
-            f"generation: {self.tokens} tokens, {each * decode:.2f} ms/token "
-            f"(model {each * self.model:.2f}, head {each * self.head:.2f}, "
-            f"sampling {each * self.sampling:.2f}), {rate(self.tokens, decode):.0f} tokens/s"
-        )
+    def block(self) -> str:
+        """The figures of one answer, for the terminal."""
+        total, each = self.model + self.head + self.sampling, max(1, self.tokens)
+
+        def spent(part: str, seconds: float) -> str:
+            return f"  {part} time: {1000 * seconds:.2f} ms ({1000 * seconds / each:.2f} ms/token)"
+
+        return "\n".join((
+            *("TIMING STATISTICS", "-" * 51, "Prompt processing:"),
+            f"  Tokens: {self.prompt_tokens}",
+            f"  Model forward time: {1000 * self.prefill:.2f} ms",
+            f"  Speed: {rate(self.prompt_tokens, self.prefill):.2f} tokens/sec",
+            *("", "Token generation:"),
+            f"  Tokens generated: {self.tokens}",
+            spent("Model forward", self.model),
+            spent("LM head", self.head),
+            spent("Sampling", self.sampling),
+            f"  Total generation time: {1000 * total:.2f} ms",
+            f"  Speed: {rate(self.tokens, total):.2f} tokens/sec",
+        ))
+
+
+def cache_block(position: int, capacity: int) -> str:
+    """How full the KV cache is, for the terminal."""
+    share = position / capacity
+    state = "OK" if share < WARNING else "WARNING" if share <= CRITICAL else "CRITICAL"
+    return (
+        f"KV Cache usage:\n  Position: {position} / {capacity} ({100 * share:.1f}%) [{state}]\n"
+        f"  Remaining capacity: {capacity - position} tokens"
+    )
+
+
+def statistics(generator) -> str:
+    """Both blocks for the latest answer of a Generator; with a draft, how much of it was accepted."""
+    blocks = [cache_block(generator.position, generator.capacity), generator.timing.block()]
+    if getattr(generator, "guessed", 0):
+        share = f"{100 * generator.acceptance_rate:.1f}%"
+        blocks.append(f"Speculative decoding:\n  Acceptance rate: {share} of {generator.guessed} tokens")
+    return "\n\n".join(blocks)
 
 
 def rate(tokens: int, seconds: float) -> float:

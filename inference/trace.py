@@ -18,7 +18,7 @@ from torch.overrides import TorchFunctionMode
 
 from inference.generation import embed, new_cache, thinker_of
 from inference.normalisation import can_say
-from inference.prompt import Prompt
+from inference.prompt import Picture, Prompt, Sound
 from inference.sentences import sentences
 from inference.session import ChatSession
 from inference.speech import Speaker
@@ -65,7 +65,9 @@ def trace(session: ChatSession) -> Trace:
         raise UserError("there is no answer yet to look into: ask something first")
     reply = session.turns[-1].reply
     read = session.history()
-    sequence = Prompt(read.ids[:-1], read.images, read.mels)  # without the answer's eos
+    images = [Picture(one.pixels) for one in read.images]  # to be encoded again, and watched
+    sounds = [Sound(one.mel) for one in read.sounds]
+    sequence = Prompt(read.ids[:-1], images, sounds)  # without the answer's eos
     start = len(sequence) - len(reply)
     ended = session.generator.timing.tokens > len(reply)  # it counts the end token, too
     chosen = reply + [session.config.eos_token_id] * ended
@@ -156,7 +158,7 @@ def spans(model, sequence: Prompt, start: int) -> list[Span]:
     """Which tokens are which: a span for each picture and sound, and for the words between."""
     sizes = {
         "picture": iter([IMAGE_TOKENS] * len(sequence.images)),
-        "sound": iter([int(audio_tokens(mel.shape[1])) for mel in sequence.mels]),
+        "sound": iter([int(audio_tokens(sound.mel.shape[1])) for sound in sequence.sounds]),
     }
     media = {getattr(model, "image_token", None): "picture"}
     media[getattr(model, "audio_token", None)] = "sound"

@@ -22,6 +22,7 @@ from inference.generation import thinker_of
 from inference.omni import given
 from inference.output import check_page_path, write_text
 from inference.session import ChatSession
+from inference.thinking import thoughts_of
 from inference.trace import Spoken, Trace, trace, trace_speech
 from models.glance import Glance
 from models.mel import FRAME_RATE, HOP, SAMPLE_RATE
@@ -59,12 +60,12 @@ def write_page(path: str | Path, session: ChatSession, speech: dict | None = Non
 def page_data(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> dict:
     """All that the page's script draws."""
     tokenizer = session.omni.tokenizer
-    notes, question = noted(tokenizer, session.turns[-1].prompt.ids)
+    thoughts, question = thoughts_of(tokenizer, session.turns[-1].prompt.ids)
     layers = kept_layers(seen.attention)
     config = session.config
     return {
         "question": question,
-        "notes": notes,
+        "thinking": thoughts,
         "answer": session.messages[-1]["content"],
         "checkpoint": session.omni.folder.name,
         "temperature": config.temperature,
@@ -77,23 +78,14 @@ def page_data(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> dict:
         "guesses": guesses(tokenizer, seen),
         "layers": [layer + 1 for layer in layers],
         "attention": attention_bytes(seen.attention, layers),
-        "pictures": [picture_uri(image.permute(1, 2, 0).numpy()) for image in seen.sequence.images],
+        "pictures": [picture_uri(one.pixels.permute(1, 2, 0).numpy()) for one in seen.sequence.images],
         "sounds": [
             {"mel": mel_uri(mel), "seconds": mel.shape[1] / FRAME_RATE}
-            for mel in seen.sequence.mels
+            for mel in [one.mel for one in seen.sequence.sounds]
         ],
         "lanes": lanes(session, seen, spoken),
         "speech": [sentence_data(sentence) for sentence in spoken],
     }
-
-
-def noted(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], str]:
-    """A turn's notes of pictures and sounds, and the question that follows them."""
-    user, assistant = (tokenizer.symbols[f"<|{role}|>"] for role in ("user", "assistant"))
-    starts = [place for place, token in enumerate(ids) if token == user]
-    parts = [ids[a:b] for a, b in zip(starts, [*starts[1:], len(ids)], strict=True)]
-    notes = [part[part.index(assistant) + 1 :] for part in parts[:-1]]
-    return [tokenizer.decode(note).strip() for note in notes], tokenizer.decode(parts[-1]).strip()
 
 
 # ---- words and guesses
@@ -199,7 +191,7 @@ def lanes(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> list[dict]
     model = session.omni.model
     if seen.sequence.images:
         found.append({"name": "Eyes", "kind": "picture", "stages": eye_stages(model, seen)})
-    if seen.sequence.mels:
+    if seen.sequence.sounds:
         found.append({"name": "Ears", "kind": "sound", "stages": ear_stages(model, seen)})
     found.append({"name": "Words", "kind": "words", "stages": word_stages(seen)})
     found.append({"name": "Thinker", "kind": "answer", "stages": thinker_stages(session, seen)})
@@ -213,7 +205,7 @@ def eye_stages(model: OmniModel, seen: Trace) -> list[dict]:
     shapes, c = seen.shapes, model.vision.config
     deep = len(model.vision.layers)
     found = [
-        stage("pixels", (len(seen.sequence.images), *seen.sequence.images[0].shape), "0 to 255"),
+        stage("pixels", (len(seen.sequence.images), *seen.sequence.images[0].pixels.shape), "0 to 255"),
         stage("patches", shapes["vision.patch_embed"], f"{c.patch_size} × {c.patch_size} pixels"),
         stage("stem", shapes["vision.stem"], "convolutions: edges, textures"),
         stage(f"{deep} blocks", shapes[f"vision.layers.{deep - 1}"], "every place looks at all"),
@@ -221,7 +213,7 @@ def eye_stages(model: OmniModel, seen: Trace) -> list[dict]:
         stage("projector", shapes["vision_projector"], "to the Thinker's width"),
     ]
     if model.glance is not None:
-        said = glanced(model.glance, seen.sequence.images)
+        said = glanced(model.glance, [one.pixels for one in seen.sequence.images])
         found.append(stage("glance", shapes["glance"], said))
     return found
 
@@ -240,7 +232,7 @@ def glanced(glance: Glance, images: list[Tensor]) -> str:
 
 def ear_stages(model: OmniModel, seen: Trace) -> list[dict]:
     """From a wave to tokens of the Thinker's width; the longest clip gives the lengths."""
-    shapes, mels = seen.shapes, seen.sequence.mels
+    shapes, mels = seen.shapes, [one.mel for one in seen.sequence.sounds]
     fast, deep = model.audio.config.fast_layers, len(model.audio.layers)
     frames = max(mel.shape[1] for mel in mels)
     found = [

@@ -16,8 +16,8 @@ FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- made by `python -m manual reference`; do not edit -->\n\n"
 COMMANDS = (
     "infer_chat.py", "serve.py", "inference/codec.py", "inference/manifest.py", "train.py",
-    "training/export.py", "training/ngram.py", "training/compare_attention.py", "export/gguf.py",
-    "export/hf_tokenizer.py", "evaluate.py", "benchmark.py",
+    "training/export.py", "export/draft_table.py", "training/compare_attention.py", "export/gguf.py",
+    "export/hf_tokenizer.py", "export/chunks.py", "export/vllm.py", "evaluate.py", "benchmark.py",
     "data/preview.py", "data/scenes/build.py", "data/readers/emoji.py", "data/corpus.py", "data/examples.py",
 )
 CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
@@ -26,27 +26,25 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "conversations": "generated conversations that the vocabulary is made from",
     "sequence_length": "tokens of a row of text",
     "corpus": "sizes of the token stream: fields of CorpusOptions",
-    "scenes": "drawn pictures to learn from (words: to ask about)",
-    "signs": "for vision: pictures of signs besides; for omni: whether lessons use them",
+    "scenes": "drawn pictures to train on",
+    "signs": "vision: pictures of signs besides; omni: whether samples use them",
     "held_out": "items of the dev and test sets",
     "objects": "what is drawn: all (needs an emoji font) or shapes",
-    "clips": "generated sounds (audio) or moving scenes (omni)",
+    "clips": "audio: clips of each list of voices (data/speech/voices.py); omni: moving scenes",
     "source": "who speaks: engines, flite, or samples (those in the repository)",
-    "further": "audio: utterances by more voices; omni: whether they are learnt from, too",
-    "more": "further lists of voices; audio, begun from a checkpoint: utterances of each, times an epoch",
-    "noisy": "the share of clips that noise is added to anew each time they are heard",
-    "misheard": "spoken questions that are read for lessons with what was misheard; 0: none",
-    "rivals": "clips that are read for lessons in choosing, where `shares` has any of kind choice",
-    "masked": "the share of clips that are heard with gaps (SpecAugment)",
-    "tempo": "the share of batches whose clips are all said faster or slower, at 0.75 to 1.4 of their speed",
-    "recorded": "whether recorded people are learnt from, too (needs --real_dir)",
+    "voices": "lists of voices whose clips are samples",
+    "noisy": "share of clips that noise is added to, anew each time",
+    "asr_errors": "spoken questions with the transcript of the recogniser; 0: none",
+    "masked": "share of clips with SpecAugment",
+    "tempo": "share of batches whose clips are all faster or slower, at 0.75 to 1.4 of their speed",
+    "recorded": "whether recorded people are trained on (needs --real_dir)",
+    "ngram": "size of the n-gram model, and how much is counted besides sentences",
     "utterances": "spoken sentences",
-    "shares": "lessons of each kind (glance: pictures of each set) in the pattern that a batch repeats",
+    "shares": "samples of each kind (glance: pictures of each set) in the pattern that a batch repeats",
     "photos": "photographs of each set, at most (needs --real_dir)",
-    "drawn": "scenes that the glance learns to say nothing about",
-    "questions": "words: questions people ask",
-    "short": "words: digits, single words and answers, so many of each",
+    "drawn": "scenes among the photographs, with the label of none",
     "fixed": "parts that stay as their own stages left them",
+    "facts": "share of the rows that are facts; the others are ordinary dialogues",
 }
 EXPORTS = "inference/__init__.py"
 
@@ -109,7 +107,7 @@ def flags() -> str:
 def sources(place: str) -> list[Path]:
     """A file, or the files of a package."""
     path = ROOT / place
-    return [path] if path.is_file() else sorted(path.glob("*.py"))
+    return [path] if path.is_file() else sorted(path.rglob("*.py"))
 
 
 def is_dataclass(node: ast.stmt) -> bool:
@@ -183,7 +181,7 @@ def api() -> str:
         if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "_HOME"
     )
     for name, home in homes.items():
-        module = tree(ROOT / "inference" / f"{home}.py")
+        module = tree(ROOT / "inference" / f"{home.replace('.', '/')}.py")
         node = next(n for n in module.body if getattr(n, "name", None) == name)
         if isinstance(node, ast.FunctionDef):
             out.append(entry(node, "##"))

@@ -1,19 +1,18 @@
-"""The ears: log-mel frames to 12.5 tokens a second.
+"""Audio encoder: log-mel frames to 12.5 tokens a second, with a CTC head.
 
 Two stride-2 convolutions take 100 Hz to 25 Hz, where the first blocks work: a letter lasts 70 ms,
-so slower frames blur it. A third halves the rate again for the rest. Each block looks at its
-neighbours (a depthwise convolution, as in the Conformer) before it looks at the whole clip, without
+so slower frames blur it. A third halves the rate again for the rest. Each block has a depthwise
+convolution over its neighbours, as in the Conformer, and then attends to the whole clip, without
 a causal mask; rotary positions tell the order. Strided convolutions are written as unfold + Linear,
 which on this CPU trains ten times faster in bf16 than the strided kernel.
 
-A spelling head names the letters that a token heard. It taught the ears to hear, and it keeps the
-Thinker honest about transcripts (inference/spelling.py).
+The CTC head is what the encoder is pretrained with. It stays, for transcripts (inference/transcripts.py).
 
 Papers: Whisper arXiv:2212.04356, Conformer arXiv:2005.08100; Connectionist temporal classification,
 Graves et al. 2006.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 
 import torch
 from torch import Tensor, nn
@@ -21,8 +20,7 @@ from torch.nn import functional as F
 
 from models.block import Block, BlockConfig, RMSNorm, Rope, init_weights, rope_table
 from models.checkpoint import Pretrained
-from models.errors import UserError
-from models.letters import LABELS, SLOTS
+from models.ctc import CTC_FRAMES, LABELS
 from models.mel import N_MELS, SILENCE
 
 STRIDE = 8  # mel frames per token: 100 Hz -> 12.5 Hz
@@ -35,17 +33,17 @@ def audio_tokens(mel_frames: int | Tensor) -> int | Tensor:
 
 @dataclass
 class AudioConfig:
-    """Widths in channels. Ears of other depths take each other's place, so depths do not compare."""
+    """Widths in channels."""
 
     hidden_size: int = 256
-    num_layers: int = field(default=5, compare=False)
+    num_layers: int = 5
     num_heads: int = 4
     num_kv_heads: int = 2
     head_dim: int = 64
     intermediate_size: int = 576
     conv_size: int = 192
     n_mels: int = N_MELS
-    fast_layers: int = field(default=0, compare=False)  # of the layers, how many work at 25 Hz
+    fast_layers: int = 0  # of the layers, how many work at 25 Hz
     kernel: int = 0  # frames that a layer's convolution spans, odd; 0: none
 
     def block(self) -> BlockConfig:
@@ -74,7 +72,7 @@ class StridedConv(nn.Module):
 
 
 class LocalConv(nn.Module):
-    """Gated look at the neighbours: proj(silu(depthwise(norm(x)))). (B, T, C) -> the same."""
+    """Depthwise convolution over time: proj(silu(depthwise(norm(x)))). (B, T, C) -> the same."""
 
     def __init__(self, channels: int, kernel: int):
         super().__init__()
@@ -83,7 +81,7 @@ class LocalConv(nn.Module):
         self.proj = nn.Linear(channels, channels, bias=False)
 
     def forward(self, x: Tensor, real: Tensor) -> Tensor:
-        """`real` (B, T) is True within a clip: beyond it there is nothing to see."""
+        """`real` (B, T) is True within a clip: padding must not reach it."""
         T, K = x.shape[1], len(self.taps)
         y = self.norm(x) * real[..., None]  # (B, T, C)
         y = F.pad(y, (0, 0, K // 2, K // 2))  # (B, T + K - 1, C)
@@ -93,16 +91,11 @@ class LocalConv(nn.Module):
 
 
 class AudioBlock(Block):
-    """The shared block, with a look at the neighbours first. (B, T, hidden) -> the same."""
+    """The shared block after a convolution over time. (B, T, hidden) -> the same."""
 
     def __init__(self, config: AudioConfig):
         super().__init__(config.block())
         self.local = LocalConv(config.hidden_size, config.kernel) if config.kernel else None
-
-    def outputs(self) -> list[nn.Linear]:
-        """All that it adds to x goes through these."""
-        own = [self.self_attn.o_proj, self.mlp.down_proj]
-        return own if self.local is None else [*own, self.local.proj]
 
     def forward(self, x: Tensor, rope: Rope, real: Tensor) -> Tensor:
         """`real` (B, T) is True within a clip."""
@@ -130,44 +123,14 @@ class AudioEncoder(Pretrained):
         self.layers = nn.ModuleList(AudioBlock(c) for _ in range(c.num_layers))
         self.norm = RMSNorm(c.hidden_size)
         self.apply(init_weights)
-        with torch.random.fork_rng(devices=[]):  # parts drawn after the ears are as without the head
-            self.spell = nn.Linear(c.hidden_size, SLOTS * LABELS)
+        with torch.random.fork_rng(devices=[]):  # later parts are initialised as without the head
+            self.spell = nn.Linear(c.hidden_size, CTC_FRAMES * LABELS)
             init_weights(self.spell)
 
-    @torch.no_grad()
-    def grow_from(self, ears: "AudioEncoder") -> "AudioEncoder":
-        """Become other ears, of the same depth or of less: what is said of a clip is the same. -> self
-
-        A layer more is a copy of the one before it that adds nothing yet (zero-initialised outputs,
-        as in Net2Net, arXiv:1511.05641, and progressive stacking), behind the last ones of each rate.
-
-        Raises:
-            UserError: `ears` are deeper, or less than half as deep.
-        """
-        sources = []  # for each layer: which of theirs it copies, and whether it is added
-        first, theirs = 0, ears.config
-        for own, had in (
-            (self.config.fast_layers, theirs.fast_layers),
-            (len(self.layers) - self.config.fast_layers, len(ears.layers) - theirs.fast_layers),
-        ):
-            if not had <= own <= 2 * had:
-                raise UserError(f"ears of {had} layers at a rate cannot grow to {own}: to {had} … {2 * had}")
-            for k in range(had):
-                sources += [(first + k, False)] + [(first + k, True)] * (k >= 2 * had - own)
-            first += had
-        state = {k: v for k, v in ears.state_dict().items() if not k.startswith("layers.")}
-        self.load_state_dict(self.state_dict() | state)
-        for layer, (source, added) in zip(self.layers, sources, strict=True):
-            layer.load_state_dict(ears.layers[source].state_dict())
-            if added:
-                for output in layer.outputs():
-                    output.weight.zero_()
-        return self
-
-    def letters(self, encoded: Tensor) -> Tensor:
-        """Log-probabilities of letters. (B, n, hidden) -> (B, SLOTS * n, labels)"""
-        x = self.spell(encoded)  # (B, n, SLOTS * labels)
-        return x.unflatten(2, (SLOTS, -1)).flatten(1, 2).float().log_softmax(-1)
+    def ctc(self, encoded: Tensor) -> Tensor:
+        """CTC log-probabilities. (B, n, hidden) -> (B, CTC_FRAMES * n, labels)"""
+        x = self.spell(encoded)  # (B, n, CTC_FRAMES * labels)
+        return x.unflatten(2, (CTC_FRAMES, -1)).flatten(1, 2).float().log_softmax(-1)
 
     def forward(self, mel: Tensor, lengths: Tensor) -> Tensor:
         """Encode a batch of clips.

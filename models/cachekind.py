@@ -23,6 +23,7 @@ class KVCacheKind(StrEnum):
 
 BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "q8_0": 8, "q4_0": 4, "nf4": 4}  # of one number
 SCALE_BITS = 16  # fp16, one a block
+SHORT = {"q8": "q8_0", "q4": "q4_0"}  # other names of kinds
 AUTO = "auto"  # no kind: inference measures which one to use
 
 
@@ -63,7 +64,7 @@ def parse_cache_kind(text: str, parts: int = 2) -> tuple[KVCacheTensorConfig, ..
     """
     if text == AUTO:
         raise UserError("cache_kind auto is measured with a tokenizer's text: ask through Omni")
-    names = text.split("/")
+    names = [SHORT.get(name, name) for name in text.split("/")]
     known = [kind.value for kind in KVCacheKind]
     if len(names) > parts or not set(names) <= set(known):
         apart = "KEYS/VALUES" if parts == 2 else "KEYS/VALUES or SEMANTIC/GEOMETRIC/VALUES"

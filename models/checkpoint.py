@@ -8,14 +8,17 @@ import dataclasses
 import json
 import math
 import zlib
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 
 import torch
-from safetensors import SafetensorError
+from safetensors import SafetensorError, safe_open
 from safetensors.torch import load_file, save_file
 from torch import Tensor, nn
 
 from models.errors import UserError
+from models.fields import misfits, shown
 from models.files import replacing
 from models.quantization import quantise_rows, ternary, to_trits, trits
 
@@ -24,17 +27,25 @@ SHAPE = "_shape"  # beside a deflated matrix, whose bytes are in a row
 SCALE = "_scale"  # beside its int8 codes, as compressed-tensors names it
 STEP = "_step"  # beside its codes of -1, 0 and 1: what a one stands for, of each row
 REST = "_rest"  # beside its exponents: sign and mantissa, 8 bits each, which do not deflate
+MOST_LAYERS, LARGEST_SIZE = 1024, 2**24  # of any config: what lies above is damage
+UNFIT = (  # what building or unpacking raises when sizes do not go together
+    *(TypeError, ValueError, KeyError, IndexError, AttributeError, RuntimeError, ArithmeticError),
+    *(AssertionError, MemoryError),
+)
 NAMED = 3  # how many offending keys an error names before it counts the rest
 
 
 def read_json(path: Path) -> dict:
     """A JSON object from a file; UserError when it is missing or not JSON."""
     try:
-        return json.loads(path.read_text(encoding="utf-8"))
+        values = json.loads(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise UserError(f"no {path.name} in {path.parent}: is this a checkpoint folder?") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise UserError(f"cannot read {path}: {error}") from None
+    if not isinstance(values, dict):
+        raise UserError(f"{path} must hold a JSON object, not {shown(values)}")
+    return values
 
 
 def write_json(path: Path, content: dict) -> None:
@@ -46,21 +57,49 @@ def write_json(path: Path, content: dict) -> None:
 
 def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
     """All tensors of `<name>.safetensors`, or of its shards when there is an index file."""
-    index = folder / f"{name}.safetensors.index.json"
-    if index.exists():
-        files = sorted(set(read_json(index)["weight_map"].values()))
-    else:
-        files = [f"{name}.safetensors"]
     tensors: dict[str, Tensor] = {}
-    for file in files:
-        path = folder / file
-        if not path.is_file():
-            raise UserError(f"missing weights: {path}. Train them, or check --ckpt_dir")
-        try:
+    for path in weight_files(folder, name):
+        with reading_weights(path):
             tensors.update(unpacked(load_file(path)))
-        except (SafetensorError, OSError, zlib.error) as error:
-            raise UserError(f"corrupt weights: {path} ({error}). Get the file again") from None
     return tensors
+
+
+def read_shapes(folder: Path, name: str = WEIGHTS) -> dict[str, torch.Size]:
+    """Shapes of all tensors of a part, from the files' headers: nothing else is read."""
+    shapes: dict[str, torch.Size] = {}
+    for path in weight_files(folder, name):
+        with reading_weights(path), safe_open(path, "pt") as file:
+            keys = set(file.keys())
+            whole = {key.removesuffix(SHAPE) for key in keys if key.endswith(SHAPE)}
+            beside = {key + end for key in whole for end in (SHAPE, SCALE, STEP, REST)}
+            for key in keys - beside:
+                shape = file.get_tensor(key + SHAPE) if key in whole else file.get_slice(key).get_shape()
+                shapes[key] = torch.Size(shape.tolist() if key in whole else shape)
+    return shapes
+
+
+def weight_files(folder: Path, name: str) -> list[Path]:
+    """The safetensors files of a part: one, or the shards that an index file lists."""
+    index = folder / f"{name}.safetensors.index.json"
+    files = [f"{name}.safetensors"]
+    if index.exists():
+        try:
+            files = sorted({str(file) for file in read_json(index)["weight_map"].values()})
+        except (KeyError, AttributeError):
+            raise UserError(f"{index} lists no files: it needs a weight_map") from None
+    for file in files:
+        if not (folder / file).is_file():
+            raise UserError(f"missing weights: {folder / file}. Train them, or check --ckpt_dir")
+    return [folder / file for file in files]
+
+
+@contextmanager
+def reading_weights(path: Path) -> Iterator[None]:
+    """What a damaged file raises within the block is one line."""
+    try:
+        yield
+    except (SafetensorError, OSError, zlib.error, *UNFIT) as error:
+        raise UserError(f"corrupt weights: {path} ({error}). Get the file again") from None
 
 
 def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
@@ -134,30 +173,64 @@ def write_tensors(folder: Path, name: str, tensors: dict[str, Tensor]) -> None:
 
 def load_strict(module: nn.Module, tensors: dict[str, Tensor], source: str) -> None:
     """Copy tensors into the module; every key must be there, expected, and of its shape."""
+    check_shapes(module, {key: value.shape for key, value in tensors.items()}, source)
+    module.load_state_dict(tensors)
+
+
+def check_shapes(module: nn.Module, shapes: dict[str, torch.Size], source: str) -> None:
+    """Refuse tensors of which a key is missing, not expected, or of another shape."""
     own = module.state_dict()
-    problems = [f"missing key {key}" for key in own if key not in tensors]
-    problems += [f"unexpected key {key}" for key in tensors if key not in own]
+    problems = [f"missing key {key}" for key in own if key not in shapes]
+    problems += [f"unexpected key {key}" for key in shapes if key not in own]
     problems += [
-        f"{key} has shape {tuple(tensors[key].shape)}, expected {tuple(own[key].shape)}"
+        f"{key} has shape {tuple(shapes[key])}, expected {tuple(own[key].shape)}"
         for key in own
-        if key in tensors and tensors[key].shape != own[key].shape
+        if key in shapes and shapes[key] != own[key].shape
     ]
     if problems:
         rest = f" (and {len(problems) - NAMED} more)" if len(problems) > NAMED else ""
         raise UserError(f"{source} does not fit its config: " + "; ".join(problems[:NAMED]) + rest)
-    module.load_state_dict(tensors)
 
 
 def config_from_dict(config_class: type, values: dict, source: str):
-    """A config dataclass from JSON values; fields it does not know are refused by name."""
-    known = {field.name for field in dataclasses.fields(config_class)}
-    unknown = sorted(set(values) - known)
-    if unknown:
-        raise UserError(f"{source}: unknown config fields {', '.join(unknown)}")
+    """A config dataclass from JSON values, each held against its field's type and sane bounds.
+
+    Raises:
+        UserError: names the wrong fields.
+    """
+    if not isinstance(values, dict):
+        raise UserError(f"{source}: a config is a set of keys and values, not {shown(values)}")
+    good, lines = misfits(config_class, values)
+    lines += [f"{name} must be below {most}, not {shown(value)}" for name, value, most in too_large(good)]
+    lines += [f"{name} must not be below 0, not {value}" for name, value in good.items() if below(value)]
+    if lines:
+        raise UserError(f"{source}: " + "; ".join(lines))
     try:
-        return config_class(**values)
-    except TypeError as error:
+        return config_class(**good)
+    except UNFIT as error:
         raise UserError(f"{source}: {error}") from None
+
+
+def too_large(values: dict) -> Iterator[tuple[str, int, int]]:
+    """Sizes beyond what any model has: building it would fill the memory."""
+    for name, value in values.items():
+        most = MOST_LAYERS if name.endswith("layers") else LARGEST_SIZE
+        if type(value) is int and value >= most:
+            yield name, value, most
+
+
+def below(value) -> bool:
+    """Whether a size is none: negative, or not a number."""
+    return type(value) in (int, float) and not value >= 0
+
+
+def built(module_class: type, config, source: str) -> nn.Module:
+    """The network of a config; UserError where its sizes do not go together."""
+    try:
+        return module_class(config)
+    except UNFIT as error:
+        reason = " ".join(str(error).split()) or type(error).__name__
+        raise UserError(f"{source} does not describe a {module_class.__name__}: {reason}") from None
 
 
 class Pretrained(nn.Module):
@@ -199,13 +272,31 @@ class Pretrained(nn.Module):
         Raises:
             UserError: folder, config or weights missing, corrupt, or not fitting each other.
         """
-        folder = Path(folder)
-        values = read_json(folder / "config.json")
-        if name != WEIGHTS:
-            if name not in values.get("parts", {}):
-                raise UserError(f"{folder} has no part called {name}")
-            values = values["parts"][name]
-        module = cls(config_from_dict(cls.config_class, values, str(folder / "config.json")))
-        load_strict(module, read_tensors(folder, name), str(folder / f"{name}.safetensors"))
-        module.folder = folder
+        module, config = cls.checked(Path(folder), name)
+        source = str(Path(folder) / f"{name}.safetensors")
+        module = built(cls, config, source)
+        load_strict(module, read_tensors(Path(folder), name), source)
+        module.folder = Path(folder)
         return module.eval()
+
+    @classmethod
+    def checked(cls, folder: Path, name: str = WEIGHTS) -> tuple[nn.Module, object]:
+        """The part without its weights, and its config: both held against the files' headers.
+
+        Raises:
+            UserError: as `from_pretrained`; what it finds is found without reading the weights.
+        """
+        path = folder / "config.json"
+        values = read_json(path)
+        if name != WEIGHTS:
+            parts = values.get("parts")
+            if not isinstance(parts, dict) or name not in parts:
+                raise UserError(f"{folder} has no part called {name}")
+            values, source = parts[name], f"{path}, part {name}"
+        else:
+            source = str(path)
+        config = config_from_dict(cls.config_class, values, source)
+        with torch.device("meta"):  # sizes are known, nothing is allocated
+            module = built(cls, config, source)
+        check_shapes(module, read_shapes(folder, name), str(folder / f"{name}.safetensors"))
+        return module, config

@@ -1,18 +1,96 @@
 """The one error a user is meant to read: one line, what is wrong and what to do."""
 
+import argparse
+import difflib
+import os
 import sys
 from collections.abc import Callable
 from functools import wraps
 
+OURS = ("models", "inference", "training", "data", "evaluation", "export", "serving", "benchmarks")
+STREAMS = ("stdin", "stdout", "stderr")
+
 
 class UserError(Exception):
     """Bad input, a missing file, a wrong flag. Entry points print it and exit with code 2."""
+
+    def __str__(self) -> str:
+        return " ".join(super().__str__().split())  # a library's reason may have several lines
+
+
+class Parser(argparse.ArgumentParser):
+    """Command-line flags, with hyphens as well; a wrong one is one line with the nearest flag."""
+
+    def parse_known_args(self, args=None, namespace=None):
+        """`--top-k` is `--top_k`; other words stay as they are."""
+        given = sys.argv[1:] if args is None else list(args)
+        end = given.index("--") if "--" in given else len(given)
+        named = [self._underscored(word) for word in given[:end]]
+        return super().parse_known_args(named + given[end:], namespace)
+
+    def _underscored(self, word: str) -> str:
+        """A flag by its own name."""
+        flag, equals, value = word.partition("=")
+        own = "--" + flag[2:].replace("-", "_")
+        known = word.startswith("--") and own in self._option_string_actions
+        return own + equals + value if known else word
+
+    def error(self, message: str) -> None:
+        if message.startswith("unrecognized arguments: "):
+            wrong = message.removeprefix("unrecognized arguments: ").split()[0]
+            near = difflib.get_close_matches(wrong, self._option_string_actions, 1)
+            hint = f"did you mean {near[0]}? " if near else ""
+            message = f"unknown argument {wrong}: {hint}--help lists all"
+        self.exit(tell(UserError(message)))
+
+
+def in_one_line(error: BaseException) -> UserError | None:
+    """What the user can do something about, as a UserError; None for a bug, which keeps its traceback."""
+    if isinstance(error, UserError):
+        return error
+    text = str(error)
+    if type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in text:
+        return UserError(
+            "out of memory: a shorter context (--max_context_length), --dtype bf16, a smaller cache "
+            "(--cache_kind q8_0), fewer requests at once, or --device cpu needs less"
+        )
+    if isinstance(error, ModuleNotFoundError) and (error.name or "models").split(".")[0] not in OURS:
+        package = error.name.split(".")[0]
+        return UserError(f"the Python package {package} is missing: pip install -r requirements.txt, "
+                         "or the requirements file of this command")
+    return None
 
 
 def tell(error: UserError) -> int:
     """Print an error as one line; returns the exit code."""
     print("error:", " ".join(str(error).split()), file=sys.stderr)
     return 2
+
+
+def open_streams() -> None:
+    """Make the standard streams usable: a closed one leads nowhere, odd bytes are replaced.
+
+    Without this the next file to be opened takes a closed stream's number and is written over.
+    """
+    for number, name in enumerate(STREAMS):
+        try:
+            os.fstat(number)
+        except OSError:
+            os.open(os.devnull, os.O_RDONLY if number == 0 else os.O_WRONLY)  # takes the lowest number
+        if getattr(sys, name) is None:
+            setattr(sys, name, open(number, "w" if number else "r", closefd=False, encoding="utf-8"))
+    for name, errors in zip(STREAMS, ("replace", "replace", "backslashreplace"), strict=True):
+        if hasattr(stream := getattr(sys, name), "reconfigure"):  # a terminal may lack a character
+            stream.reconfigure(errors=errors)
+
+
+def output_lost(error: OSError) -> int:
+    """What happens when stdout takes no more: one line, unless its reader has left (`| head`)."""
+    lost = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(lost, 1)  # what Python still holds goes nowhere, without a second error at exit
+    if isinstance(error, BrokenPipeError):
+        return 0
+    return tell(UserError(f"cannot write the answer: {error.strerror or error}"))
 
 
 def one_line_errors(main: Callable[..., int | None]) -> Callable[..., int]:
@@ -22,7 +100,10 @@ def one_line_errors(main: Callable[..., int | None]) -> Callable[..., int]:
     def guarded(*args, **more) -> int:
         try:
             return main(*args, **more) or 0
-        except UserError as error:
-            return tell(error)
+        except Exception as error:
+            told = in_one_line(error)
+            if told is None:
+                raise
+            return tell(told)
 
     return guarded

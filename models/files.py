@@ -16,8 +16,9 @@ def replacing(path: Path) -> Iterator[Path]:
     """A path beside `path` to write to; it takes the place of `path` if the block succeeds.
 
     It ends in the same letters, as writers go by a file's suffix. After an error nothing is left of
-    it, and `path` is as it was.
+    it, and `path` is as it was. A link stays: the file it names is written.
     """
+    path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{os.getpid()}.{path.name[-100:]}")
     try:
         yield temporary

@@ -29,10 +29,10 @@ def hz_to_mel(hz: Tensor) -> Tensor:
 @torch.inference_mode(False)  # kept: training may come to use it after an answer did
 def mel_filters(device: str = "cpu") -> Tensor:
     """Triangular filters from 0 Hz to 8 kHz, each reaching 1 at its centre. (N_MELS, N_FFT/2+1)"""
-    top = hz_to_mel(torch.tensor(SAMPLE_RATE / 2))
-    points = torch.linspace(0.0, float(top), N_MELS + 2)  # (N_MELS + 2,)
+    top = hz_to_mel(torch.tensor(SAMPLE_RATE / 2, device="cpu"))
+    points = torch.linspace(0.0, float(top), N_MELS + 2, device="cpu")  # (N_MELS + 2,)
     hz = 700.0 * (10.0 ** (points / 2595.0) - 1.0)
-    bins = torch.linspace(0.0, SAMPLE_RATE / 2, N_FFT // 2 + 1)  # (F,)
+    bins = torch.linspace(0.0, SAMPLE_RATE / 2, N_FFT // 2 + 1, device="cpu")  # (F,)
     # The lowest triangles are narrower than one FFT bin and would be empty: widen to a bin.
     width = SAMPLE_RATE / N_FFT
     low = torch.minimum(hz[:-2], hz[1:-1] - width)[:, None]  # (N_MELS, 1)

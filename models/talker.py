@@ -158,19 +158,26 @@ class Talker(Pretrained):
         frames = where.share.to(x.dtype) @ x  # (B, T, E)
         return self.from_phones(torch.cat([frames, where.place.to(x.dtype)], -1))
 
-    def frames(self, condition: Tensor, before: Tensor, cache: KVCache | None = None) -> Tensor:
+    def frames(
+        self, condition: Tensor, before: Tensor, cache: KVCache | None = None,
+        starts: Tensor | None = None,
+    ) -> Tensor:
         """Hidden states of frames (B, T, D).
 
         Args:
             condition: (B, T, D) of these frames.
             before: (B, T, K·64) code vectors of the frame BEFORE each of them; zeros at the first.
             cache: holds earlier frames.
+            starts: (B,) where each row's first frame is in the cache, when T is 1; None: at 0.
         """
         T, past = condition.shape[1], cache.length if cache is not None else 0
         x = condition + self.from_codes(before.to(condition.dtype))
-        positions = torch.arange(past, past + T, device=x.device)
-        rope = rope_table(positions, self.config.head_dim, self.config.rope_theta)
+        positions = torch.arange(past, past + T, device=x.device)  # (T,)
         mask = causal_mask(T, past + T, x.device) if T > 1 else None
+        if starts is not None:
+            mask = torch.arange(past + T, device=x.device) >= starts[:, None]  # (B, S)
+            positions, mask = positions - starts[:, None], mask[:, None, None]
+        rope = rope_table(positions, self.config.head_dim, self.config.rope_theta)
         for i, layer in enumerate(self.layers):
             x = layer(x, rope, mask=mask, cache=cache, layer=i)
         if cache is not None:
@@ -234,7 +241,7 @@ class Talker(Pretrained):
         for t in range(T):
             span = slice(t, t + 1) if use_cache else slice(0, t + 1)
             x = self.frames(condition[:, span], before[:, span], cache)[:, -1]  # (B, D)
-            codes, vectors = self._frame(x, temperature, noises)  # (B, K), (B, K·64)
+            codes, vectors = self.frame(x, temperature, noises)  # (B, K), (B, K·64)
             if t + 1 < T:
                 before[:, t + 1] = vectors
             yield codes.masked_fill((where.frames <= t)[:, None], 0)
@@ -247,7 +254,7 @@ class Talker(Pretrained):
             like.dtype, like.device,
         )
 
-    def _frame(
+    def frame(
         self, x: Tensor, temperature: float, noises: Sequence[torch.Generator]
     ) -> tuple[Tensor, Tensor]:
         """One frame from its hidden state (B, D): codes (B, K) and vectors (B, K·64)."""

@@ -49,6 +49,11 @@ class Tokenizer:
 
     def __init__(self, path: str | Path) -> None:
         if not Path(path).is_file():
+            if (Path(path).parent / "tokenizer.json").exists():  # a model from elsewhere
+                raise UserError(
+                    f"{Path(path).parent} has a tokenizer of another kind (tokenizer.json): "
+                    "`transformers` runs this model; here its weights load with Thinker.from_pretrained"
+                )
             raise UserError(f"no tokenizer at {path}: train one with `python train.py tokenizer`")
         try:
             self._sp = sentencepiece.SentencePieceProcessor(model_file=str(path))
@@ -56,6 +61,7 @@ class Tokenizer:
             raise UserError(f"{path} is not a SentencePiece model: {error}") from error
         self.path = Path(path)
         self.bos, self.eos, self.pad = BOS, EOS, PAD
+        self.turn_end: list[int] = []  # ids between an answer's eos and the next turn
         self.symbols = {name: self._sp.piece_to_id(name) for name in SYMBOLS}
         missing = [name for name, index in self.symbols.items() if index == UNK]
         if missing:
@@ -156,6 +162,15 @@ class Tokenizer:
         if add_generation_prompt:
             ids.append(self.symbols["<|assistant|>"])
         return ids
+
+    def encode_head(self, system_prompt: str | None = None) -> list[int]:
+        """What opens every conversation: bos and the system prompt."""
+        messages = [{"role": "system", "content": system_prompt}] if system_prompt else []
+        return self.encode_chat(messages, add_generation_prompt=False)
+
+    def encode_turn(self, content: str | list[dict]) -> list[int]:
+        """A user's turn and the opening of its answer, without bos."""
+        return self.encode_chat([{"role": "user", "content": content}])[1:]
 
     def encode_chat_targets(self, messages: list[Message]) -> tuple[list[int], list[int]]:
         """Ids of a finished chat, and a mask that is 1 on assistant text and its eos.

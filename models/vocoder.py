@@ -44,10 +44,10 @@ class VocoderConfig:
 @torch.inference_mode(False)  # kept: training may come to use it after an answer did
 def bin_from_mel(n_fft: int, n_mels: int) -> Tensor:
     """Rows that interpolate a log-mel at each linear frequency bin. (n_fft/2+1, n_mels)"""
-    hz = torch.linspace(0.0, SAMPLE_RATE / 2, n_fft // 2 + 1)
-    top = hz_to_mel(torch.tensor(SAMPLE_RATE / 2))
+    hz = torch.linspace(0.0, SAMPLE_RATE / 2, n_fft // 2 + 1, device="cpu")
+    top = hz_to_mel(torch.tensor(SAMPLE_RATE / 2, device="cpu"))
     place = (hz_to_mel(hz) / top * (n_mels + 1) - 1).clamp(0, n_mels - 1)  # (F,) in mel bins
-    rows = torch.arange(n_mels)
+    rows = torch.arange(n_mels, device="cpu")
     return (1 - (place[:, None] - rows).abs()).clamp(min=0)  # (F, n_mels)
 
 

@@ -119,7 +119,7 @@ async def choice(service: Service, asked: Asked, index: int, answer: Answer) -> 
         message["reasoning_content"] = asked.prepared.thinking
     if asked.speech:
         form = asked.body.audio.format
-        made = await service.work("speak", encode_all, sounds, form)
+        made = await service.work("encode", encode_all, sounds, form)
         audio = spoken(service, answer.text) | {"data": base64.b64encode(made).decode()}
         message |= {"content": None, "audio": audio | {"transcript": answer.text}}
     return {

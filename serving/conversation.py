@@ -7,11 +7,12 @@ conversation begins with exactly what the last one ended with, and its cache can
 import hashlib
 from collections import OrderedDict
 from dataclasses import dataclass, field
+from threading import Lock
 
 from inference.config import GenerateConfig
 from inference.omni import Omni
 from inference.prompt import Prompt
-from inference.tracepage import noted
+from inference.thinking import thoughts_of
 from serving.errors import ApiError
 from serving.media import Media, files_of, from_base64, from_data_uri
 from serving.schema import Message, Part
@@ -39,23 +40,25 @@ class Prepared:
 
 
 class Recent(OrderedDict):
-    """A dictionary that keeps its most recently used entries."""
+    """A dictionary that keeps its most recently used entries; threads may share it."""
 
     def __init__(self, most: int) -> None:
         super().__init__()
-        self.most = most
+        self.most, self.lock = most, Lock()
 
     def put(self, key, value) -> None:
-        self[key] = value
-        self.move_to_end(key)
-        while len(self) > self.most:
-            self.popitem(last=False)
+        with self.lock:
+            self[key] = value
+            self.move_to_end(key)
+            while len(self) > self.most:
+                self.popitem(last=False)
 
     def look(self, key):
         """The value, or None; it becomes the most recent."""
-        if key in self:
-            self.move_to_end(key)
-        return self.get(key)
+        with self.lock:
+            if key in self:
+                self.move_to_end(key)
+            return self.get(key)
 
 
 def parse(messages: list[Message], spoken: dict[str, str]) -> tuple[str | None, list[Asking]]:
@@ -171,8 +174,8 @@ class Conversations:
         prompt = head
         for part in reversed(kept):
             prompt = prompt + part
-        notes, _ = noted(self.omni.tokenizer, last.ids)
-        return Prepared(prompt, "\n".join(notes), len(turns) - len(kept))
+        thoughts, _ = thoughts_of(self.omni.tokenizer, last.ids)
+        return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept))
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:
         """Each turn as the model reads it."""
@@ -187,7 +190,7 @@ class Conversations:
         key = hashlib.sha256(turn.text.encode("utf-8", "surrogatepass"))
         for media in turn.media:
             key.update(media.digest)
-        name = key.digest(), config.notes, room
+        name = key.digest(), config.think, room
         found = self.turns.look(name)
         if found is None:
             found = self._read(turn, config, room)

@@ -64,10 +64,14 @@ class Job:
     marks: list[int] = field(default_factory=list)
     reply: list[int] = field(default_factory=list)
 
-    def start(self, tokenizer, capacity: int, logits: Tensor) -> None:
-        """Prepare to choose tokens, from the prompt's last logits (1, V)."""
+    def begin(self, tokenizer, capacity: int) -> None:
+        """Prepare to take tokens."""
         self.watch = StopWatch(self.config.stop_strings, tokenizer)
         self.most = min(self.config.max_new_tokens, capacity - len(self.prompt))
+
+    def start(self, tokenizer, capacity: int, logits: Tensor) -> None:
+        """Prepare to choose tokens, from the prompt's last logits (1, V)."""
+        self.begin(tokenizer, capacity)
         self.generators = make_generators(self.config.seed, 1)
         self.seen = first_seen([self.prompt.ids], logits, self.config)
 
@@ -81,9 +85,13 @@ class Job:
             return "stop"
         if self.seen is not None:
             self.seen[0, token] = True
-        self.reply.append(token)
-        self.deliver(self._scored(token, logits))
-        if self.watch.push(token):
+        return self.add(self._scored(token, logits))
+
+    def add(self, token: Token) -> str | None:
+        """Take a token over -> why the answer has ended, or None."""
+        self.reply.append(token.id)
+        self.deliver(token)
+        if self.watch.push(token.id):
             return "stop"
         return "length" if len(self.reply) >= self.most else None
 
@@ -211,7 +219,7 @@ class Engine:
     def _retire(self, ended: dict) -> None:
         for job, reason in ended.items():
             row = self.active.index(job)
-            cache = self.rows.retire(row)
+            cache = self.rows.take(row)
             self.active[row] = self.active[-1]
             self.active.pop()
             self.prefixes.keep([*job.marks, *job.reply][: cache.length], cache)

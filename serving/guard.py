@@ -45,8 +45,12 @@ class Guard:
 
         async def watched(message) -> None:
             nonlocal started
-            started = True
-            await send(message)
+            if upload.error is None:
+                started = True
+                await send(message)
+            elif not started:  # the application took the upload's error for one of its own
+                started = True
+                await refuse(scope, receive, send, upload.error)
 
         try:
             upload.check_length()
@@ -94,6 +98,7 @@ class Upload:
     def __init__(self, receive, scope) -> None:
         self.inner, self.scope = receive, scope
         self.taken, self.done = 0, False
+        self.error: ApiError | None = None
         self.until = asyncio.get_running_loop().time() + UPLOAD_SECONDS
 
     def check_length(self) -> None:
@@ -109,11 +114,13 @@ class Upload:
             async with asyncio.timeout_at(self.until):
                 message = await self.inner()
         except TimeoutError:
-            raise ApiError("the upload took too long", 408, "request_timeout") from None
+            self.error = ApiError("the upload took too long", 408, "request_timeout")
+            raise self.error from None
         self.taken += len(message.get("body", b""))
         self.done = not message.get("more_body", False)
         if self.taken > MAX_BODY:
-            raise too_large()
+            self.error = too_large()
+            raise self.error
         return message
 
 

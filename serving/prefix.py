@@ -37,8 +37,10 @@ def marks_of(prompt: Prompt, image: int | None, audio: int | None, sizes) -> lis
     marks = list(prompt.ids)
     per_image, per_mel = sizes
     runs = {
-        image: [(per_image, tensor_digest(x)) for x in prompt.images],
-        audio: [(int(per_mel(mel.shape[1])), tensor_digest(mel)) for mel in prompt.mels],
+        image: [(per_image, tensor_digest(one.pixels)) for one in prompt.images],
+        audio: [
+            (int(per_mel(one.mel.shape[1])), tensor_digest(one.mel)) for one in prompt.sounds
+        ],
     }
     for token, media in runs.items():
         places = iter([i for i, one in enumerate(prompt.ids) if one == token])
@@ -100,10 +102,10 @@ def rest(prompt: Prompt, start: int, image: int | None, audio: int | None, sizes
     ids = prompt.ids[start:]
     per_image, per_mel = sizes
     pictures = ids.count(image) // per_image
-    mels, tokens = [], ids.count(audio)
-    for mel in reversed(prompt.mels):
+    sounds, tokens = [], ids.count(audio)
+    for sound in reversed(prompt.sounds):
         if tokens <= 0:
             break
-        mels.insert(0, mel)
-        tokens -= int(per_mel(mel.shape[1]))
-    return Prompt(ids, prompt.images[len(prompt.images) - pictures :], mels)
+        sounds.insert(0, sound)
+        tokens -= int(per_mel(sound.mel.shape[1]))
+    return Prompt(ids, prompt.images[len(prompt.images) - pictures :], sounds)

@@ -268,7 +268,7 @@ class Connection:
 
     def _item(self, event: dict) -> Item:
         name = event.get("item_id")
-        if name not in self.items:
+        if not isinstance(name, str) or name not in self.items:
             raise ApiError(f"there is no item {str(name)[:80]!r}", 404, "item_not_found", "item_id")
         return self.items[name]
 

@@ -1,4 +1,4 @@
-"""RowCache: one KV cache for rows that begin and end at different times (continuous batching).
+"""Rows: one KV cache for sequences that begin and end at different times (continuous batching).
 
 Rows are aligned on the right: all end at the same position, and a mask hides what lies before a
 row's first token. So one step of the decoder serves all of them, whatever their lengths, by the
@@ -18,71 +18,52 @@ from models.cache import KVCache, TensorStore
 from models.thinker import Thinker
 
 
-class RowCache:
-    """Keys and values of up to `rows` sequences that are decoded together.
+class RowStore:
+    """Keys and values of rows that begin and end at different times.
 
     Args:
+        whole: a cache with as many rows and positions as there may be.
         capacity: positions of the longest sequence.
     """
 
-    def __init__(self, thinker: Thinker, rows: int, capacity: int, config: GenerateConfig) -> None:
-        self.thinker, self.capacity, self.config = thinker, capacity, config
-        self.whole = thinker.new_cache(rows, capacity, config.cache_kind)
-        self.lengths: list[int] = []  # tokens of each row
+    def __init__(self, whole: KVCache, capacity: int) -> None:
+        self.whole, self.capacity = whole, capacity
+        self.lengths: list[int] = []  # positions of each row
         self.end = 0  # the position after every row's last
-        self._views: dict[int, tuple[KVCache, object]] = {}
+        self._views: dict[int, KVCache] = {}
 
     def __len__(self) -> int:
         return len(self.lengths)
 
-    def admit(self, one: KVCache) -> None:
-        """Add a sequence, read into a cache of one row; it becomes the last row."""
-        if one.length > self.end:
-            self._move(one.length)
-        row = len(self.lengths)
-        for mine, its in self._stores(one):
-            for kept, new in pairs(mine, its):
-                kept[row, :, self.end - one.length : self.end] = new[0, :, : one.length]
-        self.lengths.append(one.length)
+    def admit(self, one: KVCache | None = None) -> None:
+        """Add a sequence, read into a cache of one row, or an empty one; it is the last row."""
+        length = 0 if one is None else one.length
+        if length > self.end:
+            self._move(length)
+        if length:
+            row = len(self.lengths)
+            for kept, new in self._pairs(one):
+                kept[row, :, self.end - length : self.end] = new[0, :, :length]
+        self.lengths.append(length)
 
-    def retire(self, row: int) -> KVCache:
-        """Take a row out -> its tokens in a cache of one row."""
-        length = self.lengths[row]
-        one = self.thinker.new_cache(1, max(1, length), self.config.cache_kind)
-        one.length = length
-        last = len(self.lengths) - 1
-        for mine, its in self._stores(one):
-            for kept, out in pairs(mine, its):
+    def retire(self, row: int, into: KVCache | None = None) -> None:
+        """Take a row out, its positions copied into a cache of one row."""
+        length, last = self.lengths[row], len(self.lengths) - 1
+        if into is not None:
+            into.length = length
+            for kept, out in self._pairs(into):
                 out[0, :, :length] = kept[row, :, self.end - length : self.end]
+        if row != last:
+            for kept, _ in self._pairs(self.whole):
                 kept[row, :, : self.end] = kept[last, :, : self.end]
         self.lengths[row] = self.lengths[last]
         self.lengths.pop()
         self.end = self.end if self.lengths else 0
-        return one
 
-    def step(self, tokens: list[int]) -> tuple[Tensor, list[int] | None]:
-        """Run one token of each row -> logits of what follows (B, V), and each row's likeliest.
-
-        The next step overwrites both.
-        """
+    def ready(self) -> KVCache:
+        """The cache of the rows in use, over the same memory, with room for another position."""
         if self.end == self.capacity:
             self._move(max(self.lengths))
-        cache, native = self._view()
-        cache.length = self.end
-        starts = torch.tensor([[self.end - length] for length in self.lengths])  # (B, 1)
-        mask = torch.arange(self.end + 1) >= starts  # (B, end + 1)
-        mask = mask.to(self.thinker.model.embed_tokens.weight.device)
-        result = run_step(self.thinker, native, tokens, mask, cache, Timing())
-        self.end += 1
-        self.lengths = [length + 1 for length in self.lengths]
-        return result
-
-    def clear(self) -> None:
-        """Forget all rows."""
-        self.lengths, self.end = [], 0
-
-    def _view(self) -> tuple[KVCache, object]:
-        """The cache of the rows in use, over the same memory, and compiled code bound to it."""
         rows = len(self.lengths)
         if rows not in self._views:
             view = copy.copy(self.whole)
@@ -90,23 +71,65 @@ class RowCache:
                 type(layer)(*(first_rows(store, rows) for store in layer))
                 for layer in self.whole.layers
             ]
-            self._views[rows] = view, find_native(self.thinker, view, self.config)
-        return self._views[rows]
+            self._views[rows] = view
+        view = self._views[rows]
+        view.length = self.end
+        return view
+
+    def starts(self) -> Tensor:
+        """Where each row begins. (B,)"""
+        return torch.tensor([self.end - length for length in self.lengths])
+
+    def grow(self) -> None:
+        """All rows have taken one position."""
+        self.end += 1
+        self.lengths = [length + 1 for length in self.lengths]
+
+    def clear(self) -> None:
+        """Forget all rows."""
+        self.lengths, self.end = [], 0
 
     def _move(self, end: int) -> None:
         """Let all rows end at another position."""
         rows, most = len(self.lengths), max(self.lengths, default=0)
-        for layer in self.whole.layers:
-            for store in layer:
-                for kept, _ in pairs(store, store):
-                    kept[:rows, :, end - most : end] = kept[
-                        :rows, :, self.end - most : self.end
-                    ].clone()
+        for kept, _ in self._pairs(self.whole):
+            kept[:rows, :, end - most : end] = kept[:rows, :, self.end - most : self.end].clone()
         self.end = end
 
-    def _stores(self, one: KVCache):
-        for mine, its in zip(self.whole.layers, one.layers, strict=True):
-            yield from zip(mine, its, strict=True)
+    def _pairs(self, other: KVCache):
+        """Tensors of this cache beside those of another of its kind."""
+        for mine, its in zip(self.whole.layers, other.layers, strict=True):
+            for one, two in zip(mine, its, strict=True):
+                yield from pairs(one, two)
+
+
+class RowCache(RowStore):
+    """The Thinker's rows, and a step of its decoder for all of them."""
+
+    def __init__(self, thinker: Thinker, rows: int, capacity: int, config: GenerateConfig) -> None:
+        super().__init__(thinker.new_cache(rows, capacity, config.cache_kind), capacity)
+        self.thinker, self.config = thinker, config
+        self._native: dict[int, object] = {}  # compiled code by the number of rows it is bound to
+
+    def take(self, row: int) -> KVCache:
+        """Take a row out -> its tokens in a cache of one row."""
+        one = self.thinker.new_cache(1, max(1, self.lengths[row]), self.config.cache_kind)
+        self.retire(row, one)
+        return one
+
+    def step(self, tokens: list[int]) -> tuple[Tensor, list[int] | None]:
+        """Run one token of each row -> logits of what follows (B, V), and each row's likeliest.
+
+        The next step overwrites both.
+        """
+        cache, rows = self.ready(), len(self)
+        if rows not in self._native:
+            self._native[rows] = find_native(self.thinker, cache, self.config)
+        mask = torch.arange(self.end + 1) >= self.starts()[:, None]  # (B, end + 1)
+        mask = mask.to(self.thinker.model.embed_tokens.weight.device)
+        result = run_step(self.thinker, self._native[rows], tokens, mask, cache, Timing())
+        self.grow()
+        return result
 
 
 def first_rows(store: TensorStore, rows: int) -> TensorStore:

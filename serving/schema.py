@@ -123,7 +123,7 @@ class ChatBody(Body):
             "repetition_penalty": self.repetition_penalty,
             "seed": None if self.seed is None else self.seed % 2**63,
             "stop_strings": tuple(stop),
-            "notes": self.think,
+            "think": self.think,
         }
         return {name: value for name, value in given.items() if value is not None}
 

@@ -27,7 +27,7 @@ def run(args, local: bool) -> int:
             "the model", file=sys.stderr,
         )
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
-    app = create_app(Service(omni, args.max_queue), args.api_key, local)
+    app = create_app(Service(omni, args.max_queue, args.thinker_url), args.api_key, local)
     config = uvicorn.Config(
         app, log_level="warning", access_log=False, ws_max_size=MAX_FRAME,
         timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=30, server_header=False,

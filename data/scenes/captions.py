@@ -11,11 +11,11 @@ import random
 import re
 from functools import cache
 
+from data.english import NUMBER_WORDS, article
 from data.scenes.objects import COLORS, KINDS, SYNONYMS, plural
 from data.scenes.paraphrases import SAY, SAY_RELATION, pick
 from data.scenes.scene import Scene, Thing
-from models.english import NUMBER_WORDS, article
-from models.notes import Sight, total
+from data.scenes.sights import Sight, total
 
 Group = tuple[str, str, int, str]  # name, colour (shapes only), count, text (signs only)
 MIN_GAP = 34  # pixels between centres before "left of" or "above" is said
@@ -35,7 +35,7 @@ def groups_in_order(scene: Scene) -> list[list[Thing]]:
 
 
 def sights(scene: Scene) -> list[Sight]:
-    """The scene's things as notes tell them."""
+    """The scene's things as the chain of thought tells them."""
     return [
         Sight(noun(t), noun(t, many=True), "" if t.kind == "sign" else t.size, t.x, t.y)
         for t in scene.things

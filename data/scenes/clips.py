@@ -12,13 +12,13 @@ import av
 import numpy as np
 from PIL import Image
 
+from data.english import article
 from data.scenes.captions import noun, sentence
 from data.scenes.objects import COLORS, held_out
 from data.scenes.paraphrases import ask
 from data.scenes.questions import Question, referents
 from data.scenes.render import render
 from data.scenes.scene import SIZE, Scene, Thing, sample_scene
-from models.english import article
 
 FRAMES = 4
 CHANGES = (

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from functools import partial
 
+from data.english import article, count_word
 from data.scenes.captions import MIN_GAP, noun, sentence
 from data.scenes.questions import Question, absent, countable, referents, thing_answer
 from data.scenes.scene import Scene, Thing
-from models.english import article, count_word
 
 Dialogue = list[Question]
 MOST = 2  # dialogues kept of a scene

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import random
 
-from data.further import read_further
+from data.extra_paraphrases import read_extra
 
 # More wordings for training alone, by kind: written by somebody who had seen none that are held out.
-FURTHER = read_further(__file__)
+FURTHER = read_extra(__file__)
 FURTHER_SHARE = 0.6  # of training's questions; the others are worded as half of dev's and test's are
 
 # kind -> (train, held out for dev and test)

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from PIL import Image
 
+from data.english import article
 from data.readers.photos import Photo, names, photos, present
 from data.scenes.captions import sentence
 from data.scenes.paraphrases import practised
 from data.shards import Blobs, store
-from models.english import article
 from models.glance import shrink
 from models.vision import image_to_tensor
 
@@ -107,7 +107,7 @@ def phrase(name: str) -> str:
     return name if name in BARE else article(name)
 
 
-def photo_notes(record: dict) -> str:
+def photo_thinking(record: dict) -> str:
     """What is written down of a photograph before it is asked about."""
     return f"A photo of {phrase(record['name'])}."
 
@@ -116,7 +116,7 @@ def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> d
     """One question of a kind: name, caption, check or detail."""
     asked, answer = {
         "name": (NAME, sentence(phrase(record["name"])) + "."),
-        "caption": (CAPTION, photo_notes(record)),
+        "caption": (CAPTION, photo_thinking(record)),
         "check": (CHECK, "Yes."),
         "detail": (DETAIL, NO_DETAIL),
     }[kind]

@@ -11,6 +11,7 @@ import random
 import re
 from collections.abc import Callable
 
+from data.english import article, count_word
 from data.scenes.captions import (
     MIN_GAP,
     caption,
@@ -23,7 +24,6 @@ from data.scenes.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
 from data.scenes.paraphrases import ask
 from data.scenes.scene import Scene, Thing, known_kinds, same_category
 from data.scenes.scoring import score as score  # a question and its scoring are used together
-from models.english import article, count_word
 
 Question = dict
 MOST = 8  # questions kept of a scene

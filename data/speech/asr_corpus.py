@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from data.conversation import user_sentences
+from data.dialogue.conversation import user_sentences
 from data.scenes.build import SEEDS, MakeScene
 from data.shards import generate
 from data.speech import sentences
@@ -20,7 +20,7 @@ from data.speech.augment import add_noise, coloured_noise, disturb, pad, set_pea
 from data.speech.samples import samples
 from data.speech.speak import speak
 from data.speech.tts import espeak, flite
-from data.speech.voices import HEARING, Voice
+from data.speech.voices import HEARING, LISTS, Voice
 from models.errors import UserError
 from models.mel import SAMPLE_RATE, SILENCE, log_mel
 
@@ -92,10 +92,10 @@ class HearingMaker:
     folder: str | None = None  # where the manifest's text sets lie
     snr_db: float | None = None  # a fixed noise level, for a noisy test set
     scenes: int = 2000  # how many scenes of the split there are to ask about
-    voices: str | None = None  # a list of data/voices.HEARING; the split's own unless said
+    voices: str | None = None  # a list of data/speech/voices.HEARING; None: the split's own
 
     def _clean(self, rng: random.Random) -> tuple[np.ndarray, dict, Voice]:
-        voices = HEARING[self.voices or self.split]
+        voices = HEARING[self.voices or LISTS[self.split]]
         while True:
             voice = rng.choices(voices, [v.weight for v in voices])[0]
             said = hearing_text(rng, self.split, self.folder, self.scenes)
@@ -161,7 +161,7 @@ def build_hearing(
         make = _SampleMaker(seed, split)
     elif source == "engines":
         # Each engine of the split says one word now: a missing one is told here, not in a worker.
-        for engine in {voice.engine: voice for voice in HEARING[voices or split]}.values():
+        for engine in {voice.engine: voice for voice in HEARING[voices or LISTS[split]]}.values():
             speak("ready", engine, random.Random(0), vary=False)
         make = HearingMaker(seed, split, text_folder, snr_db, scenes, voices)
     else:

@@ -14,12 +14,12 @@ from functools import lru_cache
 from pathlib import Path
 
 from data import text as corpora
+from data.dialogue.facts import CAPITALS, DAYS, MONTHS, NAMES, OPPOSITES
+from data.dialogue.things import THINGS
+from data.english import NUMBER_WORDS, article
 from data.scenes.objects import COLORS, KINDS, plural
 from data.scenes.objects import WORDS as SIGN_WORDS
 from data.splits import slot
-from data.talk.facts import CAPITALS, DAYS, MONTHS, NAMES, OPPOSITES
-from data.talk.things import THINGS
-from models.english import NUMBER_WORDS, article
 
 SAMPLE_SENTENCES = Path(__file__).parents[1] / "samples" / "sentences.txt.gz"
 VOCABULARY = 8000  # most frequent words; a sentence with a rarer one is not used for hearing

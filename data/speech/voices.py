@@ -42,8 +42,8 @@ _ESPEAK = tuple(
 _SLT_HTS = Voice("festival", "cmu_us_slt_arctic_hts", 40)
 _KED = Voice("festival", "ked_diphone", 40)
 _KAL = Voice("festival", "kal_diphone", 100, f0=105)
-# Further throats of espeak-ng; left out: f4 and m7, which are held out, whispers, robots, jokes.
-_THROATS = (
+# More variants of espeak-ng; left out: f4 and m7, which are held out, whispers, robots, jokes.
+_MORE_VARIANTS = (
     "f3", "m2", "m4", "m6", "m8", "Alex", "Alicia", "Andrea", "Andy", "Diogo", "Gene", "Gene2",
     "Henrique", "Hugo", "Jacky", "Lee", "Marco", "Mario", "Michael", "Mike", "Nguyen", "anika",
     "antonio", "aunty", "belinda", "benjamin", "boris", "caleb", "david", "ed", "edward2", "grandma",
@@ -52,9 +52,9 @@ _THROATS = (
     "shelby", "steph2", "steph3", "travis", "victor", "zac",
 )
 _MORE_ESPEAK = tuple(
-    Voice("espeak", f"{accent}+{throat}", 50 / (len(_ACCENTS) * len(_THROATS)))
+    Voice("espeak", f"{accent}+{variant}", 50 / (len(_ACCENTS) * len(_MORE_VARIANTS)))
     for accent in _ACCENTS
-    for throat in _THROATS
+    for variant in _MORE_VARIANTS
 )
 _KOKORO = {  # a language and sex: names. All speak English here, some of them with an accent.
     "af": "alloy aoede bella heart jessica kore nicole nova river sarah sky",
@@ -84,13 +84,12 @@ _ACCENTED = tuple(
 _M7 = Voice("espeak", "en+m7", 10)
 _F4 = Voice("espeak", "en-us+f4", 10)
 
+LISTS = {"train": "engines", "dev": "dev", "test": "test"}  # of a split, unless another is named
 HEARING = {
-    "train": _FLITE + _ESPEAK,
-    "further": (*_FLITE, *_ESPEAK, _KAL),  # more lessons, half of them by one more engine
-    "fresh": (*_FLITE, *_ESPEAK, *_MORE_ESPEAK, _KAL),  # sentences that ears and Thinker have not met
-    "neural": _KOKORO_VOICES,
-    "throats": _MORE_ESPEAK,
-    "heart": (_HEART,),
+    "engines": (*_FLITE, *_ESPEAK, _KAL),
+    "variants": _MORE_ESPEAK,
+    "kokoro": _KOKORO_VOICES,
+    "hibari": (_HEART,),
     "accents": _ACCENTED,
     "dev": (_SLT_HTS, _M7),
     "test": (_SLT_HTS, _KED, _M7, _F4),

@@ -6,7 +6,7 @@
 
 #pragma once
 
-#include "matrix.h"
+#include "formats.h"
 
 constexpr int64_t NEAR = 64;  // positions whose keys, or values, stay in the first cache for all queries
 
@@ -24,19 +24,22 @@ struct Queries {
     std::vector<float> vectors;  // (count, D), scaled by 1 / sqrt(D)
     std::vector<float> scores;   // (count, pitch)
     std::vector<float> out;      // (count, D)
+    std::vector<float> room;     // (NEAR, D), keys or values that are stored in fewer bits
+    std::vector<int64_t> starts, ends;  // (count,), the positions that each looks at; both ascend
 
     Queries(int64_t most, int64_t D, int64_t positions)
-        : count(0), D(D), pitch(padded(positions)), vectors(most * D), scores(most * pitch), out(most * D) {}
+        : count(0), D(D), pitch(padded(positions)), vectors(most * D), scores(most * pitch), out(most * D),
+          room(NEAR * D), starts(most), ends(most) {}
 };
 
-// scores of Q queries, from `q` on, with keys (D,) of positions `first` to `end`
-template <int Q, typename Stored>
-inline void score(Queries& queries, int64_t q, const Stored* keys, int64_t first, int64_t end) {
+// scores of Q queries, from `q` on, with keys (end - first, D) of positions `first` to `end`
+template <int Q>
+inline void score(Queries& queries, int64_t q, const float* keys, int64_t first, int64_t end) {
     const float* vectors = &queries.vectors[q * queries.D];
     for (int64_t s = first; s < end; s++) {
         Floats sums[Q] = {};
         for (int64_t d = 0; d < queries.D; d += LANES) {
-            Floats key = load_wide(keys + s * queries.D + d);
+            Floats key = load<Floats>(keys + (s - first) * queries.D + d);
 #pragma GCC unroll 4
             for (int i = 0; i < Q; i++) sums[i] += load<Floats>(vectors + i * queries.D + d) * key;
         }
@@ -46,8 +49,8 @@ inline void score(Queries& queries, int64_t q, const Stored* keys, int64_t first
 }
 
 // out += weights of Q queries times values, for C vectors of channels from `d` on
-template <int Q, int C, typename Stored>
-inline void mix(Queries& queries, int64_t q, const Stored* values, int64_t first, int64_t end, int64_t d) {
+template <int Q, int C>
+inline void mix(Queries& queries, int64_t q, const float* values, int64_t first, int64_t end, int64_t d) {
     const float* weights = &queries.scores[q * queries.pitch];
     float* out = &queries.out[q * queries.D + d];
     Floats sums[Q][C];
@@ -55,15 +58,15 @@ inline void mix(Queries& queries, int64_t q, const Stored* values, int64_t first
     for (int64_t s = first; s < end; s++)
 #pragma GCC unroll 4
         for (int c = 0; c < C; c++) {
-            Floats value = load_wide(values + s * queries.D + d + c * LANES);
+            Floats value = load<Floats>(values + (s - first) * queries.D + d + c * LANES);
 #pragma GCC unroll 4
             for (int i = 0; i < Q; i++) sums[i][c] += weights[i * queries.pitch + s] * value;
         }
     for (int i = 0; i < Q; i++) std::memcpy(out + i * queries.D, sums[i], sizeof sums[i]);
 }
 
-template <int Q, typename Stored>
-inline void mix(Queries& queries, int64_t q, const Stored* values, int64_t first, int64_t end) {
+template <int Q>
+inline void mix(Queries& queries, int64_t q, const float* values, int64_t first, int64_t end) {
     int64_t d = 0;
     for (; d + 4 * LANES <= queries.D; d += 4 * LANES) mix<Q, 4>(queries, q, values, first, end, d);
     for (; d < queries.D; d += LANES) mix<Q, 1>(queries, q, values, first, end, d);
@@ -78,23 +81,25 @@ inline void in_groups(int64_t count, Run run) {
     for (; q < count; q++) run(std::integral_constant<int, 1>(), q);
 }
 
-// Answer the queries over keys and values (capacity, D). Query q looks at positions `first` to
-// `ends[q]`, which do not descend: those of others beyond get the weight 0.
-template <typename Stored>
-void attend(Queries& queries, const Stored* keys, const Stored* values, int64_t first, const int64_t* ends) {
-    int64_t end = ends[queries.count - 1];
-    for (int64_t near = first; near < end; near += NEAR)
-        in_groups(queries.count, [&](auto Q, int64_t q) {
-            score<Q()>(queries, q, keys, near, std::min(near + NEAR, end));
-        });
+// Answer the queries over the keys and values of a head. What another query looks at beyond one's
+// own positions gets the weight 0.
+inline void attend(Queries& queries, const Vectors& keys, const Vectors& values) {
+    int64_t first = queries.starts[0], end = queries.ends[queries.count - 1];
+    for (int64_t near = first; near < end; near += NEAR) {
+        int64_t until = std::min(near + NEAR, end);
+        const float* wide = keys.read(near, until, queries.room.data());
+        in_groups(queries.count, [&](auto Q, int64_t q) { score<Q()>(queries, q, wide, near, until); });
+    }
     for (int64_t q = 0; q < queries.count; q++) {
         float* row = &queries.scores[q * queries.pitch];
-        softmax(row + first, ends[q] - first);
-        std::fill(row + ends[q], row + end, 0.0f);
+        softmax(row + queries.starts[q], queries.ends[q] - queries.starts[q]);
+        std::fill(row + first, row + queries.starts[q], 0.0f);
+        std::fill(row + queries.ends[q], row + end, 0.0f);
     }
     std::fill(queries.out.begin(), queries.out.begin() + queries.count * queries.D, 0.0f);
-    for (int64_t near = first; near < end; near += NEAR)
-        in_groups(queries.count, [&](auto Q, int64_t q) {
-            mix<Q()>(queries, q, values, near, std::min(near + NEAR, end));
-        });
+    for (int64_t near = first; near < end; near += NEAR) {
+        int64_t until = std::min(near + NEAR, end);
+        const float* wide = values.read(near, until, queries.room.data());
+        in_groups(queries.count, [&](auto Q, int64_t q) { mix<Q()>(queries, q, wide, near, until); });
+    }
 }

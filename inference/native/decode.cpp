@@ -46,6 +46,7 @@ struct New {  // what is to be run
     const int64_t* ids;     // (batch, T), or null
     const float* embedded;  // (batch, T, hidden) where there are no ids
     const bool* mask;       // (batch, past + T), true for real tokens; null: all are
+    int64_t window;         // positions a query looks back, itself counted; 0: to the beginning
     bool every;             // whether scores are wanted of all positions, or the last of each row
 };
 
@@ -55,10 +56,8 @@ struct Scores {
 };
 
 struct Cache {
-    void* const* keys;    // a layer each: (batch, kv_heads, capacity, head_dim)
-    void* const* values;
+    Store keys, values;
     int64_t batch, capacity;
-    int32_t bf16;         // else fp32
 };
 
 // ---- the parts of a block
@@ -90,13 +89,14 @@ struct Pass {
     const Model& model;
     const Cache& cache;
     int64_t past, T;             // positions in the cache already, and new ones
+    int64_t window;              // see New
     bool reading;                // many vectors: threads share them, not the matrices
     std::vector<int64_t> first;  // (batch,), the position of a row's first real token
     // Shared by the threads, a row for each vector (b * T + t). x is the residual stream.
     std::vector<float> x, qkv, attended, gate_up, turns;
 
-    Pass(const Model& m, const Cache& cache, int64_t past, int64_t T, bool reading)
-        : model(m), cache(cache), past(past), T(T), reading(reading),
+    Pass(const Model& m, const Cache& cache, int64_t past, int64_t T, int64_t window, bool reading)
+        : model(m), cache(cache), past(past), T(T), window(window), reading(reading),
           first(cache.batch), x(count() * m.layers[0].o.rows), qkv(count() * m.layers[0].qkv.rows),
           attended(count() * m.heads * m.head_dim), gate_up(count() * m.layers[0].gate_up.rows),
           turns(count() * m.head_dim) {}
@@ -137,31 +137,25 @@ void begin(Pass& pass, const New& input, int64_t from) {
     }
 }
 
-template <typename Stored>
-Stored* stored(void* const* layers, int64_t index, const Pass& pass, int64_t b, int64_t head) {
-    int64_t before = (b * pass.model.kv_heads + head) * pass.cache.capacity * pass.model.head_dim;
-    return static_cast<Stored*>(layers[index]) + before;  // (capacity, D)
+// The keys or values of one head of row b.
+Vectors stored(const Store& store, int64_t index, const Pass& pass, int64_t b, int64_t head) {
+    int64_t before = (b * pass.model.kv_heads + head) * pass.cache.capacity;
+    return Vectors(store, index, before, pass.model.head_dim);
 }
 
 // Put a vector's new key and value of one head into the cache.
-template <typename Stored>
 void store(Pass& pass, int64_t index, int64_t i, int64_t head, float* key) {
     const Model& m = pass.model;
     const Layer& layer = m.layers[index];
-    int64_t D = m.head_dim, b = i / pass.T, at = (pass.past + i % pass.T) * D;
+    int64_t D = m.head_dim, b = i / pass.T, position = pass.past + i % pass.T;
     const float* made = &pass.qkv[i * layer.qkv.rows + (m.heads + head) * D];
     normalise_and_rotate(m, made, layer.k_norm, &pass.turns[i * D], key);
-    Stored* keys = stored<Stored>(pass.cache.keys, index, pass, b, head) + at;
-    Stored* values = stored<Stored>(pass.cache.values, index, pass, b, head) + at;
-    for (int64_t d = 0; d < D; d++) {
-        keys[d] = Stored(key[d]);
-        values[d] = Stored(made[m.kv_heads * D + d]);
-    }
+    stored(pass.cache.keys, index, pass, b, head).write(position, key);
+    stored(pass.cache.values, index, pass, b, head).write(position, made + m.kv_heads * D);
 }
 
 // Answer the queries that share a key-value head, of positions t to t + BLOCK of row b. Those of
 // padding are left out: nobody looks at what becomes of it.
-template <typename Stored>
 void attend_block(Pass& pass, int64_t index, int64_t b, int64_t head, int64_t t, Queries& queries) {
     const Model& m = pass.model;
     const Layer& layer = m.layers[index];
@@ -169,19 +163,20 @@ void attend_block(Pass& pass, int64_t index, int64_t b, int64_t head, int64_t t,
     int64_t first = pass.first[b];
     t = std::max(t, first - pass.past);
     if (t >= last) return;
-    std::vector<int64_t> ends;
     float scale = 1.0f / std::sqrt(float(D));
     queries.count = 0;
     for (int64_t i = b * pass.T + t; i < b * pass.T + last; i++)
         for (int64_t h = head * group; h < (head + 1) * group; h++) {
-            float* query = &queries.vectors[queries.count++ * D];
+            float* query = &queries.vectors[queries.count * D];
             const float* made = &pass.qkv[i * layer.qkv.rows + h * D];
             normalise_and_rotate(m, made, layer.q_norm, &pass.turns[i * D], query);
             for (int64_t d = 0; d < D; d++) query[d] *= scale;
-            ends.push_back(pass.past + i % pass.T + 1);
+            int64_t end = pass.past + i % pass.T + 1;
+            queries.starts[queries.count] = pass.window ? std::max(first, end - pass.window) : first;
+            queries.ends[queries.count++] = end;
         }
-    attend(queries, stored<Stored>(pass.cache.keys, index, pass, b, head),
-           stored<Stored>(pass.cache.values, index, pass, b, head), first, ends.data());
+    attend(queries, stored(pass.cache.keys, index, pass, b, head),
+           stored(pass.cache.values, index, pass, b, head));
     for (int64_t q = 0; q < queries.count; q++) {
         int64_t i = b * pass.T + t + q / group, h = head * group + q % group;
         std::memcpy(&pass.attended[(i * m.heads + h) * D], &queries.out[q * D], D * sizeof(float));
@@ -196,7 +191,7 @@ struct Share {  // of a thread
 };
 
 // The part of one thread: its vectors [first, end) of the pass, its panels of every matrix.
-template <typename W, typename Stored>
+template <typename W>
 struct Worker {
     Pass& pass;
     Share panels;
@@ -235,12 +230,12 @@ struct Worker {
 #pragma omp for collapse(2) schedule(static)
         for (int64_t i = 0; i < pass.count(); i++)
             for (int64_t head = 0; head < m.kv_heads; head++)
-                store<Stored>(pass, index, i, head, key.data());
+                store(pass, index, i, head, key.data());
 #pragma omp for collapse(3) schedule(static, 1)
         for (int64_t b = 0; b < pass.cache.batch; b++)
             for (int64_t head = 0; head < m.kv_heads; head++)
                 for (int64_t t = 0; t < pass.T; t += BLOCK)
-                    attend_block<Stored>(pass, index, b, head, t, queries);
+                    attend_block(pass, index, b, head, t, queries);
         inputs.fill(end - first, width, [&](int64_t i, float* row) {
             std::memcpy(row, &pass.attended[(first + i) * width], width * sizeof(float));
         });
@@ -293,13 +288,13 @@ void score_vocabulary(const Pass& pass, Share share, Inputs<W>& inputs, bool eve
 }
 
 // Run the pass, and score where that is wanted. Returns the seconds that the scores took.
-template <typename W, typename Stored>
+template <typename W>
 double run(Pass& pass, bool every, const Scores* out, int threads) {
     std::chrono::steady_clock::time_point start;
 #pragma omp parallel num_threads(threads)
     {
         Share share{omp_get_thread_num(), omp_get_num_threads()};
-        Worker<W, Stored> worker(pass, share);
+        Worker<W> worker(pass, share);
         std::optional<TileRegisters> registers;
         if (tiles_allowed()) registers.emplace(worker.inputs.most);
         for (int64_t index = 0; index < pass.model.layer_count; index++) worker.run_layer(index);
@@ -310,12 +305,6 @@ double run(Pass& pass, bool every, const Scores* out, int threads) {
     return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
 }
 
-template <typename W>
-double run_with(Pass& pass, bool every, const Scores* out, int threads) {
-    return pass.cache.bf16 ? run<W, Bf16>(pass, every, out, threads)
-                           : run<W, float>(pass, every, out, threads);
-}
-
 extern "C" double run_positions(const Model* model, const Cache* cache, int64_t past, const New* input,
                                 const Scores* out, int32_t threads) {
     int64_t T = input->T;
@@ -323,13 +312,13 @@ extern "C" double run_positions(const Model* model, const Cache* cache, int64_t 
     int64_t piece = reading ? std::max<int64_t>(1, CHUNK / cache->batch) : T;
     double seconds = 0.0;
     for (int64_t from = 0; from < T; from += piece) {
-        Pass pass(*model, *cache, past + from, std::min(piece, T - from), reading);
+        Pass pass(*model, *cache, past + from, std::min(piece, T - from), input->window, reading);
         find_first(pass, input->mask, past + T);
         begin(pass, *input, from);
         const Scores* wanted = from + piece >= T ? out : nullptr;
-        if (model->kind == 0) seconds = run_with<Float32Weights>(pass, input->every, wanted, threads);
-        if (model->kind == 1) seconds = run_with<Bfloat16Weights>(pass, input->every, wanted, threads);
-        if (model->kind == 2) seconds = run_with<Int8Weights>(pass, input->every, wanted, threads);
+        if (model->kind == 0) seconds = run<Float32Weights>(pass, input->every, wanted, threads);
+        if (model->kind == 1) seconds = run<Bfloat16Weights>(pass, input->every, wanted, threads);
+        if (model->kind == 2) seconds = run<Int8Weights>(pass, input->every, wanted, threads);
     }
     return seconds;
 }

@@ -11,12 +11,13 @@ import hashlib
 import logging
 import os
 import platform
+import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
-from tempfile import TemporaryDirectory
+from tempfile import TemporaryDirectory, gettempdir
 
 import torch
 
@@ -24,7 +25,7 @@ from inference.notice import notice
 
 FOLDER = Path(__file__).parent
 SOURCES = tuple(
-    FOLDER / name for name in ("decode.cpp", "attention.h", "matrix.h", "tiles.h")
+    FOLDER / name for name in ("decode.cpp", "attention.h", "formats.h", "matrix.h", "tiles.h")
 )
 FLAGS = (
     *("-O3", "-march=native", "-fopenmp"),
@@ -42,9 +43,9 @@ def library(checkpoint: Path | None, wait: bool = True) -> ctypes.CDLL | str:
     """
     key = machine_key()
     if key not in _libraries:
-        if not wait and not usable(library_path(checkpoint, key)):
-            return "nothing is compiled yet"
         try:
+            if not wait and not usable(library_path(checkpoint, key)):
+                return "nothing is compiled yet"
             _libraries[key] = load(checkpoint, key)
         except (OSError, RuntimeError, ImportError) as error:
             reason = " ".join(str(error).split())[:200]
@@ -91,7 +92,27 @@ def processor() -> str:
 
 
 def user_cache() -> Path:
-    return Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "muomni"
+    """A folder that only this user writes: in the home, or until the next boot in the temporary one."""
+    return cache_below(os.environ.get("XDG_CACHE_HOME"), os.environ.get("HOME"))
+
+
+@cache
+def cache_below(chosen: str | None, home: str | None) -> Path:
+    """The same for these settings; made, tried and said once a process."""
+    try:
+        path = (Path(chosen) if chosen else Path(home or Path.home()) / ".cache") / "muomni"
+        path.mkdir(parents=True, exist_ok=True)
+        if os.access(path, os.W_OK):
+            return path
+    except (OSError, RuntimeError):  # no home, or one that cannot be written
+        pass
+    path = Path(gettempdir()) / f"muomni-{os.getuid()}"
+    path.mkdir(mode=0o700, exist_ok=True)
+    found = path.lstat()
+    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+        raise OSError(f"{path} is not this user's alone")
+    notice(f"the home folder cannot be written: what is compiled is kept in {path}")
+    return path
 
 
 def library_folder(checkpoint: Path | None) -> Path:

@@ -1,7 +1,7 @@
 """NativeStep: running new positions of each row with one call into compiled code.
 
 Packs the Thinker's weights as decode.cpp reads them and hands it the KV cache's own memory. What it
-cannot serve (a GPU, quantised caches, more than eight rows) is left to PyTorch.
+cannot serve (a GPU, decoupled attention, more than eight rows) is left to PyTorch.
 """
 
 import ctypes
@@ -16,7 +16,8 @@ from torch.nn import functional as F
 from inference.config import GenerateConfig
 from inference.native.library import library
 from models.block import rope_frequencies
-from models.cache import KVCache
+from models.cache import DENSE as DENSE_KINDS
+from models.cache import KVCache, TensorStore
 from models.errors import UserError
 from models.quantization import quantise_rows
 from models.thinker import Thinker
@@ -26,7 +27,8 @@ LANES = 16  # rows of a panel
 ROWS, COLUMNS = 32, 64  # what rows and columns of a matrix are padded to: tiles take so many
 KINDS = {torch.float32: 0, torch.bfloat16: 1, torch.int8: 2}
 PAIRS = {torch.float32: 1, torch.bfloat16: 2, torch.int8: 4}  # columns side by side
-DENSE = (torch.float32, torch.bfloat16)
+DENSE = (torch.float32, torch.bfloat16)  # of weights
+FORMATS = ("fp32", "fp16", "bf16", "q8_0", "q4_0", "nf4")  # of caches, in the order of formats.h
 
 
 class Matrix(ctypes.Structure):
@@ -53,17 +55,20 @@ class Model(ctypes.Structure):
     ]
 
 
-class Cache(ctypes.Structure):
+class Store(ctypes.Structure):
     _fields_ = [
-        *(("keys", POINTER(c_void_p)), ("values", POINTER(c_void_p))),
-        *(("batch", c_int64), ("capacity", c_int64), ("bf16", c_int32)),
+        *(("numbers", POINTER(c_void_p)), ("scales", POINTER(c_void_p)), ("format", c_int32)),
     ]
+
+
+class Cache(ctypes.Structure):
+    _fields_ = [("keys", Store), ("values", Store), ("batch", c_int64), ("capacity", c_int64)]
 
 
 class New(ctypes.Structure):
     _fields_ = [
         *(("T", c_int64), ("ids", POINTER(c_int64)), ("embedded", c_void_p)),
-        *(("mask", c_void_p), ("every", c_bool)),
+        *(("mask", c_void_p), ("window", c_int64), ("every", c_bool)),
     ]
 
 
@@ -145,19 +150,31 @@ class Room:
         self.addresses = byref(self.new), byref(self.outputs)
 
 
+def described(stores: tuple[TensorStore, ...]) -> Store:
+    """Where the layers' keys, or values, are kept, and in which format."""
+    first, addresses = stores[0], c_void_p * len(stores)
+    numbers = addresses(*(store.numbers.data_ptr() for store in stores))
+    scales = None
+    if first.scales is not None:
+        scales = addresses(*(store.scales.data_ptr() for store in stores))
+    return Store(numbers, scales, FORMATS.index(format_of(first)))
+
+
+def format_of(store: TensorStore) -> str:
+    """The name of a store's number format, or "" for one that compiled code does not know."""
+    if store.scales is not None:
+        return str(store.config.kind)
+    return next((name for name, dtype in DENSE_KINDS.items() if dtype == store.numbers.dtype), "")
+
+
 class NativeStep:
     """A packed Thinker bound to one cache."""
 
     def __init__(self, function, packed: PackedThinker, cache: KVCache) -> None:
         self.function, self.packed, self.cache = function, packed, cache
-        count = len(cache.layers)
-        keys, values = zip(*((x.keys.numbers, x.values.numbers) for x in cache.layers))
-        self.batch = keys[0].shape[0]
-        self.described = Cache(
-            (c_void_p * count)(*(x.data_ptr() for x in keys)),
-            (c_void_p * count)(*(x.data_ptr() for x in values)),
-            *(self.batch, cache.max_len, keys[0].dtype == torch.bfloat16),
-        )
+        keys, values = zip(*cache.layers)
+        self.batch = keys[0].numbers.shape[0]
+        self.described = Cache(described(keys), described(values), self.batch, cache.max_len)
         self.addresses = byref(packed.model), byref(self.described)
         self.rooms: dict[tuple[int, bool], Room] = {}
 
@@ -188,6 +205,7 @@ class NativeStep:
         if mask is not None:
             mask = mask.contiguous()
         room.new.mask = None if mask is None else mask.data_ptr()
+        room.new.window = self.cache.window(T) or 0
         seconds = self.function(
             *self.addresses, self.cache.length, *room.addresses, torch.get_num_threads()
         )
@@ -240,11 +258,8 @@ def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
         return f"compiled decoding does not read {thinker.quantised} weights"
     if thinker.config.decoupled:
         return "compiled decoding does not know decoupled attention"
-    if cache.windows:
-        return "compiled decoding looks at the whole context, not at a window"
-    dtypes = {store.numbers.dtype for layer in cache.layers for store in layer}
-    if len(dtypes) > 1 or not dtypes <= set(DENSE):
-        return "compiled decoding reads fp32 and bf16 caches only"
+    if not all(format_of(store) in FORMATS for store in cache.layers[0]):
+        return f"compiled decoding reads caches of {', '.join(FORMATS)}"
     if (rows := cache.layers[0].keys.numbers.shape[0]) > MAX_BATCH:
         return f"compiled decoding takes {MAX_BATCH} rows at once, not {rows}"
     return None

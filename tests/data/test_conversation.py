@@ -12,8 +12,20 @@ from itertools import islice
 import numpy as np
 import pytest
 
-from data import conversation, text, visits
-from data.conversation import (
+from data import interleaved, text
+from data.corpus import CorpusOptions, build_corpus, load_tokens, token_stream
+from data.dialogue import (
+    chitchat,
+    conversation,
+    followups,
+    numbers,
+    out_of_scope,
+    social,
+    told,
+    words,
+    world,
+)
+from data.dialogue.conversation import (
     KINDS,
     ONE_WORD,
     normalise,
@@ -22,12 +34,10 @@ from data.conversation import (
     speakable,
     user_sentences,
 )
-from data.corpus import CorpusOptions, build_corpus, load_tokens, token_stream
-from data.talk import beyond, chatter, followups, numbers, social, told, words, world
-from data.talk.draw import FURTHER, Draw, share
-from data.talk.facts import AMOUNTS, ANIMALS, CAPITALS, COLORS, NAMES
-from data.talk.followups import AND, AND_OF, AND_PLUS, WHAT_ASKED
-from data.talk.things import THINGS
+from data.dialogue.draw import FURTHER, Draw, share
+from data.dialogue.facts import AMOUNTS, ANIMALS, CAPITALS, COLORS, NAMES
+from data.dialogue.followups import AND, AND_OF, AND_PLUS, WHAT_ASKED
+from data.dialogue.things import THINGS
 from models.errors import UserError
 from models.tokenizer import Tokenizer
 from tests.fixtures.wordings import plain
@@ -80,7 +90,8 @@ def test_further_lists_extend_lists_that_exist() -> None:
             for part in value:
                 collect(part)
 
-    for module in (social, words, world, numbers, told, followups, conversation, chatter, beyond, visits):
+    modules = (social, words, world, numbers, told, followups, conversation, chitchat, out_of_scope)
+    for module in (*modules, interleaved):
         for value in vars(module).values():
             collect(value)
     assert set(FURTHER) <= known

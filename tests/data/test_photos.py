@@ -8,7 +8,14 @@ import pytest
 from PIL import Image
 
 from data.readers.photos import FILES, photo_split, photos, present
-from data.scenes.photos import NO_DETAIL, build_photos, named, photo_notes, photo_question, phrase
+from data.scenes.photos import (
+    NO_DETAIL,
+    build_photos,
+    named,
+    photo_question,
+    photo_thinking,
+    phrase,
+)
 from data.shards import ShardReader
 from models.errors import UserError
 from tests.fixtures.photos import write_photos
@@ -64,7 +71,7 @@ def test_a_file_that_is_no_set_is_named(tmp_path):
 
 def test_what_is_asked_and_answered():
     rng = random.Random(0)
-    assert photo_notes(FOX) == "A photo of a fox." and phrase("pants") == "pants"
+    assert photo_thinking(FOX) == "A photo of a fox." and phrase("pants") == "pants"
     assert photo_question(FOX, "name", rng, "train")["answer"] == "A fox."
     assert photo_question(FOX, "detail", rng, "test")["answer"] == NO_DETAIL
     for _ in range(20):

@@ -129,7 +129,7 @@ needs_kokoro = pytest.mark.skipif(not kokoro.available(), reason="kokoro's weigh
 def test_kokoro_speaks_at_16_khz_in_every_voice_of_the_list():
     wave = kokoro.synthesise("Hello there.", "bm_george", speed=1.2)
     assert wave.dtype == np.int16 and 0.4 * RATE < len(wave) < 3 * RATE and np.abs(wave).max() > 3000
-    assert {voice.name for voice in HEARING["neural"]} == set(np.load(kokoro.FOLDER / "voices.npz").files)
+    assert {voice.name for voice in HEARING["kokoro"]} == set(np.load(kokoro.FOLDER / "voices.npz").files)
     with pytest.raises(UserError, match="nobody"):
         kokoro.synthesise("Hello.", "nobody")
 
@@ -166,7 +166,7 @@ def test_hibari_speaks_at_16_khz_and_as_fast_as_asked():
     usual, fast = (hibari.synthesise("Hello there, how are you?", "heart", speed) for speed in (1.0, 1.5))
     assert usual.dtype == np.int16 and 0.8 * RATE < len(usual) < 3 * RATE and np.abs(usual).max() > 3000
     assert 0.6 < len(fast) / len(usual) < 0.8
-    assert {voice.name for voice in HEARING["heart"]} == set(hibari.VOICES)
+    assert {voice.name for voice in HEARING["hibari"]} == set(hibari.VOICES)
     with pytest.raises(UserError, match="nobody"):
         hibari.synthesise("Hello.", "nobody")
 

@@ -2,7 +2,10 @@
 
 import numpy as np
 import pytest
+import soundfile
 from PIL import Image
+
+from tests.conftest import ROOT
 
 
 @pytest.fixture(scope="session")
@@ -21,6 +24,12 @@ def picture(seed: int, size: int = 64) -> Image.Image:
 def tone(hertz: float, seconds: float = 0.5, rate: int = 16_000) -> np.ndarray:
     time = np.arange(int(seconds * rate)) / rate
     return (0.4 * np.sin(2 * np.pi * hertz * time)).astype(np.float32)
+
+
+def speech(start: float = 0.3, seconds: float = 0.5) -> np.ndarray:
+    """A stretch of the shipped recording: a tone is no speech, so it would not be heard."""
+    wave, rate = soundfile.read(ROOT / "examples" / "sample_audio.wav", dtype="float32")
+    return wave[int(start * rate) : int((start + seconds) * rate)]  # (samples,) at 16 kHz
 
 
 @pytest.fixture

@@ -5,7 +5,7 @@ import itertools
 import pytest
 import torch
 
-from inference.beams import HEARING_BEAMS, beam_search, beams_for
+from inference.beams import AUDIO_BEAMS, beam_search, beams_for
 from inference.config import GenerateConfig
 from inference.generation import Generator, generate, generate_batch, new_cache, prefill
 from inference.omni import SHIPPED, Omni
@@ -88,7 +88,7 @@ def test_equals_transformers():
 
 def test_sounds_are_searched_and_texts_are_not(heard):
     text = Prompt([1, 5])
-    assert beams_for(GenerateConfig(), heard[0]) == HEARING_BEAMS
+    assert beams_for(GenerateConfig(), heard[0]) == AUDIO_BEAMS
     assert beams_for(GenerateConfig(), text) == 1
     assert beams_for(GenerateConfig(num_beams=1), heard[0]) == 1
     assert beams_for(GenerateConfig(num_beams=3), text) == 3

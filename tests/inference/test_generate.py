@@ -28,7 +28,7 @@ def uncached(omni, prompt: Prompt, config: GenerateConfig) -> list[int]:
     """Greedy decoding that runs the whole sequence again for every token."""
     model, reply = omni.model, []
     while len(reply) < config.max_new_tokens:
-        grown = Prompt(prompt.ids + reply, prompt.images, prompt.mels)
+        grown = Prompt(prompt.ids + reply, prompt.images, prompt.sounds)
         logits = prefill(model, [grown], thinker_of(model).new_cache(1, len(grown)))
         logits[:, list(config.suppress_tokens)] = float("-inf")
         token = int(logits.argmax())
@@ -156,4 +156,4 @@ def test_timing_counts_what_was_run(omni):
     assert (generator.timing.prompt_tokens, generator.timing.tokens) == (3, len(reply))
     generator.generate(Prompt([60]))
     assert generator.timing.prompt_tokens == 2  # the last token of the reply, and the new one
-    assert "2 tokens" in generator.timing.lines()
+    assert f"Tokens generated: {generator.timing.tokens}" in generator.timing.block()

@@ -79,3 +79,55 @@ def test_mistakes_are_one_line_and_code_2(tmp_path, capsys, text, words):
 def test_the_shipped_example_is_a_manifest():
     _, runs = manifest.read_manifest(Path(__file__).parents[2] / "examples" / "runs.yaml")
     assert len(runs) == 5
+
+
+@pytest.mark.parametrize(
+    ("run", "words"),
+    [
+        ({"text": 3}, "text must be"), ({"text": "a", "temperature": "hot"}, "temperature"),
+        ({"text": "a", "max_new_tokens": 2.5}, "max_new_tokens"), ({"text": "a", "seed": -1}, "seed"),
+        ({"text": "a", "max_new_tokens": 10**30}, "max_new_tokens"), ({}, "nothing is asked"),
+        ({"text": "a", "image": {"b": 1}}, "image"), ({"text": "a", "think": "yes"}, "think"),
+        ({"text": "a", "stop_strings": 5}, "stop_strings"), (None, "a run is"),
+        ({"text": "a", "top_k": [1]}, "top_k"), ({"text": "a", "colour": 1}, "unknown colour"),
+    ],
+)  # fmt: skip
+def test_odd_runs_are_one_line(run, words, tmp_path, capsys):
+    path = tmp_path / "runs.yaml"
+    path.write_text(yaml.safe_dump({"runs": [run]}))
+    assert manifest.main([str(path)]) == 2
+    error = capsys.readouterr().err
+    assert words in error and len(error.splitlines()) == 1
+
+
+def test_numbers_as_yaml_misreads_them_are_numbers():
+    assert manifest.checked({"text": "a", "min_p": "1e-2"})["min_p"] == 0.01
+
+
+def test_a_bad_run_is_recorded_and_the_rest_goes_on(runs, capsys):
+    content = yaml.safe_load(runs.read_text())
+    content["runs"].insert(1, {"text": "it?", "image": "missing.png"})
+    runs.write_text(yaml.safe_dump(content))
+    assert manifest.main([str(runs)]) == 1
+    found = lines(runs.with_suffix(".jsonl"))
+    assert ["error" in line for line in found] == [False, True, False, False, False]
+    assert "missing.png" in found[1]["error"]
+    picture(3).save(runs.parent / "missing.png")
+    assert manifest.main([str(runs)]) == 0  # the failed run alone is asked again
+    assert sum("answer" in line for line in lines(runs.with_suffix(".jsonl"))) == 5
+
+
+def test_experiments_of_targets_are_runs_with_names(runs, omni):
+    block = {"max_new_tokens": 6, "temperature": 0.8, "seed": 2}
+    content = {
+        "ckpt_dir": str(omni.folder),
+        "targets": [{"type": "experiment", "name": "test", "runs": [
+            {"id": "a", "mode": "generate", "generate": {"prompt": "hello", **block}},
+            {"id": "b", "mode": "train", "generate": {"prompt": "hello"}},
+        ]}],
+    }
+    runs.write_text(yaml.safe_dump(content))
+    assert manifest.main([str(runs)]) == 1
+    good, bad = lines(runs.with_suffix(".jsonl"))
+    assert good["answer"] == omni.chat("hello", **block) and good["run"]["id"] == "test/a"
+    assert "unknown mode" in bad["error"]

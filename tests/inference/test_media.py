@@ -10,7 +10,7 @@ import soundfile
 from PIL import Image
 
 from inference import Notice
-from inference.media import load_audio, load_image, load_video, resample
+from inference.media import Limits, load_audio, load_image, load_video, resample
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
 
@@ -50,7 +50,7 @@ def test_images_of_all_kinds(tmp_path):
         assert load_image(path).convert("RGB").tobytes() == image.convert("RGB").tobytes()
     deep = np.array([[0, 65_535], [32_768, 257]], dtype=np.uint16)
     Image.fromarray(deep).save(path)
-    assert np.asarray(load_image(path)).tolist() == [[0, 255], [127, 1]]
+    assert np.asarray(load_image(path))[..., 0].tolist() == [[0, 255], [127, 1]]
     red, blue = Image.new("RGB", (9, 9), "red"), Image.new("RGB", (9, 9), "blue")
     red.save(tmp_path / "x.gif", save_all=True, append_images=[blue])
     animation = Image.open(tmp_path / "x.gif")
@@ -130,7 +130,7 @@ def test_an_hour_is_not_read_whole(tmp_path, monkeypatch):
     monkeypatch.setattr(soundfile.SoundFile, "read", spy)
     with pytest.warns(Notice, match=r"3600\.0 s long: only the first 30 s"):
         assert len(load_audio(path)) == 480_000
-    assert asked == [240_000]
+    assert 30 * 8_000 <= sum(asked) <= 70 * 8_000  # two blocks of the resampler at most
     with pytest.warns(Notice, match="40.0 s long"):
         assert len(load_audio((tone(100, 40), 16_000))) == 480_000
 
@@ -163,15 +163,15 @@ def levels(images) -> list[int]:
 def test_video_frames_are_evenly_spaced_and_uint8(tmp_path):
     for name in ("x.mp4", "x.mkv", "x.avi"):
         write_video(tmp_path / name, [10 + 2 * index for index in range(100)])
-        images = load_video(tmp_path / name)
+        images = load_video(tmp_path / name).frames
         assert [image.mode for image in images] == ["RGB"] * 4
         for got, wanted in zip(levels(images), (34, 84, 134, 184), strict=True):
             assert abs(got - wanted) < 8
-    assert len(load_video(tmp_path / "x.mp4", 7)) == 7
+    assert len(load_video(tmp_path / "x.mp4", Limits(video_frames=7)).frames) == 7
     write_video(tmp_path / "two.mp4", [50, 200])
-    assert len(load_video(tmp_path / "two.mp4")) == 2
+    assert len(load_video(tmp_path / "two.mp4").frames) == 2
     write_video(tmp_path / "one.m4v", [90])
-    assert len(load_video(tmp_path / "one.m4v")) == 1
+    assert len(load_video(tmp_path / "one.m4v").frames) == 1
 
 
 def test_video_that_cannot_be_seen(tmp_path):
@@ -180,7 +180,7 @@ def test_video_that_cannot_be_seen(tmp_path):
     write_video(tmp_path / "x.avi", [10 * index for index in range(20)])
     content = (tmp_path / "x.avi").read_bytes()
     (tmp_path / "cut.avi").write_bytes(content[: (content.index(b"movi") + len(content)) // 2])
-    assert 1 <= len(load_video(tmp_path / "cut.avi")) <= 4  # what is there is seen
+    assert 1 <= len(load_video(tmp_path / "cut.avi").frames) <= 4  # what is there is seen
     write_video(tmp_path / "x.mp4", [10 * index for index in range(20)])
     (tmp_path / "cut.mp4").write_bytes((tmp_path / "x.mp4").read_bytes()[:600])
     refused(load_video, tmp_path / "cut.mp4")

@@ -14,6 +14,7 @@ from inference.generation import Generator, prefill, thinker_of
 from inference.native import library as libraries
 from inference.native.step import native_step, unsuited
 from inference.prompt import Prompt
+from models.cachekind import KVCacheKind
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
 
@@ -60,7 +61,7 @@ def far(one: torch.Tensor, other: torch.Tensor) -> float:
     return float((one - other).abs().max() / other.std())
 
 
-@pytest.mark.parametrize("kind", [None, "bf16"])
+@pytest.mark.parametrize("kind", [None, "bf16", "q8_0"])
 def test_the_same_tokens_as_pytorch(compiled, omni, kind):
     on = omni.config(max_new_tokens=24, native="on", cache_kind=kind)
     off = omni.config(max_new_tokens=24, native="off", cache_kind=kind)
@@ -138,15 +139,58 @@ def test_a_full_cache_is_refused(compiled, omni):
         step([5])
 
 
-@pytest.mark.parametrize(
-    "rows, kind, reason", [(1, "q8_0", "caches only"), (9, None, "8 rows"), (1, "fp16", "caches")]
-)
-def test_what_it_does_not_serve_is_left_to_pytorch(omni, rows, kind, reason):
-    cache = thinker_of(omni.model).new_cache(rows, 16, kind)
-    assert reason in unsuited(thinker_of(omni.model), cache)
+def test_what_it_does_not_serve_is_left_to_pytorch(omni):
+    cache = thinker_of(omni.model).new_cache(9, 16)
+    assert "8 rows" in unsuited(thinker_of(omni.model), cache)
     assert native_step(thinker_of(omni.model), cache, omni.config()) is None
-    with pytest.raises(UserError, match=reason):
+    with pytest.raises(UserError, match="8 rows"):
         native_step(thinker_of(omni.model), cache, omni.config(native="on"))
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("kind", [*map(str, KVCacheKind), "q8_0/nf4"])
+@pytest.mark.parametrize("length", [5, 70])  # stepped over, and read
+def test_caches_of_every_kind_hold_what_pytorch_stores(compiled, omni, kind, length):
+    """Keys and values of the first layer are rounded from the same numbers: only ties differ."""
+    thinker = thinker_of(omni.model)
+    ids = torch.randint(10, 400, (2, length), generator=torch.Generator().manual_seed(0))
+    theirs, ours = (thinker.new_cache(2, 80, kind) for _ in range(2))
+    thinker.hidden(thinker.embed(ids), cache=theirs)
+    native_step(thinker, ours, omni.config(native="on"))(thinker.embed(ids))
+    for one, other in zip(theirs.layers[0], ours.layers[0]):
+        assert one.numbers[:, :, :length].ne(0).float().mean() > 0.5
+        if one.scales is not None:
+            assert (one.scales != other.scales).float().mean() < 0.01
+            assert (one.numbers != other.numbers).float().mean() < 0.01
+        exact, close = one.read(0, length).float(), other.read(0, length).float()
+        assert ((exact - close).abs() > 1e-2 * exact.std()).float().mean() < 0.01
+    both = [thinker(torch.tensor([[7], [8]]), cache=x).float() for x in (theirs, ours)]
+    assert far(*both) < (1e-4 if kind == "fp32" else 0.1)  # and PyTorch goes on in either
+
+
+@torch.inference_mode()
+@pytest.mark.parametrize("kind", ["fp32", "q8_0"])
+def test_windows_are_looked_through_as_pytorch_does(compiled, omni, kind):
+    thinker = thinker_of(omni.model)
+    ids = torch.randint(10, 400, (2, 60), generator=torch.Generator().manual_seed(1))
+    mask = torch.arange(66)[None] >= torch.tensor([[0], [9]])  # (2, 66)
+
+    def read(native: bool, windows) -> list[torch.Tensor]:
+        cache = thinker.new_cache(2, 70, kind)
+        cache.windows = windows
+        step = native_step(thinker, cache, omni.config(native="on")) if native else None
+        seen = []
+        for part in (ids[:, :40], *ids[:, 40:46].split(1, 1)):  # a prompt, then single tokens
+            x, real = thinker.embed(part), mask[:, : cache.length + part.shape[1]]
+            if native:
+                seen.append(step(x, real).logits.clone())
+            else:
+                seen.append(thinker.logits(thinker.hidden(x, real, cache)[:, -1]).float())
+        return torch.stack(seen)
+
+    windows = ((0, None), (16, 12))
+    assert far(read(True, windows), read(False, windows)) < (1e-4 if kind == "fp32" else 0.1)
+    assert far(read(True, windows), read(True, ())) > 0.1
 
 
 @pytest.fixture

@@ -8,9 +8,9 @@ import pytest
 
 from inference import Notice, Omni
 from models.errors import UserError
-from tests.inference.conftest import tone
+from tests.inference.conftest import speech
 
-SOUND = (tone(440), 16_000)
+SOUND = (speech(), 16_000)
 
 
 def test_stream_joins_to_chat_and_batch_equals_one_by_one(omni, red, blue):
@@ -31,7 +31,7 @@ def test_stream_joins_to_chat_and_batch_equals_one_by_one(omni, red, blue):
 
 def test_media_matter(omni, red, blue):
     assert omni.chat("it?", image=red) != omni.chat("it?", image=blue)
-    assert omni.chat(audio=SOUND) != omni.chat(audio=(tone(1900), 16_000))
+    assert omni.chat(audio=SOUND) != omni.chat(audio=(speech(1.5), 16_000))
 
 
 def test_text_of_any_unicode_and_special_names_are_plain_text(omni):

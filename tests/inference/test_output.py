@@ -13,14 +13,14 @@ from models.errors import UserError
 
 def test_formats(tmp_path):
     wave = np.sin(np.arange(16_000) / 9).astype(np.float32) * 1.5  # beyond 1: clipped, not wrapped
-    for name in ("a.wav", "b.flac", "c.OGG"):
+    for name in ("a.wav", "b.flac", "c.OGG", "d.opus", "e.mp3"):
         write_audio(tmp_path / name, wave, 16_000)
         samples, rate = soundfile.read(tmp_path / name)
         assert rate == 16_000
         assert abs(len(samples) - 16_000) < 600
         assert np.corrcoef(samples[:15_000], wave[:15_000].clip(-1, 1))[0, 1] > 0.95
     assert soundfile.info(tmp_path / "a.wav").subtype == "PCM_16"
-    assert sorted(os.listdir(tmp_path)) == ["a.wav", "b.flac", "c.OGG"]
+    assert sorted(os.listdir(tmp_path)) == ["a.wav", "b.flac", "c.OGG", "d.opus", "e.mp3"]
 
 
 def test_refused_paths(tmp_path):
@@ -37,11 +37,11 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     path = tmp_path / "x.wav"
     path.write_bytes(b"old")
 
-    def full_disk(target, *rest, **options):
-        Path(target).write_bytes(b"half")
+    def full_disk(file, samples):
+        Path(file.name).write_bytes(b"half")
         raise OSError(28, "No space left on device")
 
-    monkeypatch.setattr(soundfile, "write", full_disk)
+    monkeypatch.setattr(soundfile.SoundFile, "write", full_disk)
     with pytest.raises(UserError, match="No space"):
         write_audio(path, np.zeros(9), 16_000)
     assert path.read_bytes() == b"old"

@@ -17,9 +17,9 @@ def test_stats_on_prints_the_time_of_each_answer(repl, capsys):
     repl.handle("/stats on")
     repl.handle("hello")
     out = capsys.readouterr().out
-    assert "KV cache: " in out
-    assert "prompt: " in out
-    assert "(model " in out
+    assert "KV Cache usage:" in out
+    assert "Prompt processing:" in out
+    assert "LM head time: " in out
     repl.handle("/stats off")
     repl.handle("hello")
     assert "ms/token" not in capsys.readouterr().out
@@ -41,7 +41,6 @@ def test_set_changes_the_next_answers_and_keeps_the_chat(repl, omni):
 @pytest.mark.parametrize(
     "line",
     [
-        "/set",
         "/set temperature",
         "/set temperature hot",
         "/set temperature -1",

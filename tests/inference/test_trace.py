@@ -25,10 +25,10 @@ from models.block import causal_mask, rope_table, rotate
 from models.errors import UserError
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import IMAGE_TOKENS
-from tests.inference.conftest import picture, tone
+from tests.inference.conftest import picture, speech
 
 ROOT = Path(__file__).resolve().parents[2]
-SOUND = (tone(440), 16_000)
+SOUND = (speech(), 16_000)
 CHROMIUM = shutil.which("chromium") or shutil.which("google-chrome")
 REQUESTS = [
     ({"text": "Hi"}, {}),
@@ -202,12 +202,12 @@ def page(omni, tmp_path_factory):
     return path, session, question
 
 
-def test_notes_are_told_from_the_question(omni):
+def test_thinking_is_told_from_the_question(omni):
     session, _ = ask(omni, audio=SOUND)
     data = page_data(session, trace(session), [])
-    assert [data["question"]] == data["notes"] and data["question"]
+    assert [data["question"]] == data["thinking"] and data["question"]
     session, _ = ask(omni, text="Hi")
-    assert page_data(session, trace(session), [])["notes"] == []
+    assert page_data(session, trace(session), [])["thinking"] == []
 
 
 def test_the_page_contains_every_piece(page):

@@ -138,10 +138,11 @@ def test_layers_that_are_not_there_are_refused():
 
 
 def test_the_shipped_bank_answers_and_a_shuffled_one_does_not():
+    from inference.noting import Asked
+
     from data.invented_world import all_questions, right
     from evaluation.asking import Asker
     from inference.memory import ROOT, attach_memory
-    from inference.noting import Asked
 
     omni = Omni.from_pretrained()
     try:

@@ -11,18 +11,16 @@ from inference.speech import Speaker
 from models.checkpoint import read_json
 from models.codec import MelCodec
 from models.errors import UserError
-from models.expectation import Expectation
-from models.finder import Finder, FinderConfig
 from models.frontend import Frontend
 from models.glance import Glance, GlanceConfig
+from models.ngram_lm import FILE, NgramLM
 from models.omni import OmniModel
 from models.talker import Talker
 from models.vocoder import Vocoder
-from models.wordlm import FILE, WordLM
 from training import export as exporting
 from training.export import export
+from training.ngram_lm import count_ngrams
 from training.objective import STAGES, Paths
-from training.objectives.words import count_words
 
 
 @pytest.fixture
@@ -42,11 +40,7 @@ def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
     frontend.save_pretrained(paths.final("talker") / "frontend")
     glance = Glance(GlanceConfig([4, 8], hidden_size=64, names=["fox"]))
     glance.save_pretrained(paths.final("naming"))
-    finder = Finder(FinderConfig(input_size=64, names=["fox"], colors=["red"]))
-    finder.save_pretrained(paths.final("finder"))
-    thinker = OmniModel.from_pretrained(nano_omni_dir).thinker
-    Expectation.of(thinker).save_pretrained(paths.final("expectation"))
-    count_words(["the fox", "a fox"] * 3, 10, 10, 10).save(paths.final("words") / FILE)
+    count_ngrams(["the fox", "a fox"] * 3, 10, 10, 10).save(paths.final("audio") / FILE)
     return paths
 
 
@@ -60,10 +54,8 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
         assert "python train.py thinker --preset nano" in card and "<!-- results:" in card
         assert (folder / "training" / "thinker.json").is_file()
     assert Glance.from_pretrained(omni, "glance").config.names == ["fox"]  # as stage naming left it
-    assert Finder.from_pretrained(omni, "finder").config.names == ["fox"]
-    assert "fox" in WordLM.load(omni / FILE).words
-    assert OmniModel.from_pretrained(omni).wording is not None
-    assert OmniModel.from_pretrained(omni).judge is not None
+    assert "fox" in NgramLM.load(omni / FILE).words
+    assert OmniModel.from_pretrained(omni).ngram is not None
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
     assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
     assert len(list((omni / "training").iterdir())) == len(STAGES)

@@ -7,7 +7,6 @@ import torch
 
 import train
 from models.errors import UserError
-from models.finder import Finder, FinderConfig
 from models.glance import Glance, GlanceConfig
 from models.omni import OmniModel
 from training.objective import Paths
@@ -32,17 +31,6 @@ def test_the_joint_stage_takes_every_weight_and_keeps_what_is_fixed(nano_omni_di
     assert all(torch.equal(given[name], value) for name, value in wanted.state_dict().items())
     assert not any(p.requires_grad for p in objective.model.omni.audio.parameters())
     assert all(p.requires_grad for p in objective.model.omni.thinker.parameters())
-
-
-def test_a_finder_is_left_out_since_it_is_learnt_afterwards(nano_omni_dir, tmp_path):
-    omni = OmniModel.from_pretrained(nano_omni_dir)
-    omni.finder = Finder(FinderConfig(input_size=64, names=["cat"], colors=["red"]))
-    omni.save_pretrained(tmp_path)
-    objective = joint(nano_omni_dir)
-    objective.init_from(tmp_path)
-    given, wanted = objective.model.omni.state_dict(), OmniModel.from_pretrained(nano_omni_dir)
-    assert objective.model.omni.finder is None
-    assert all(torch.equal(given[name], value) for name, value in wanted.state_dict().items())
 
 
 def test_a_checkpoint_with_other_parts_is_refused(nano_omni_dir, tmp_path):

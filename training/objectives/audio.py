@@ -1,26 +1,18 @@
-"""Objective of the audio stage: hear letters, and say them in the Thinker's words.
+"""Objective of the audio stage: CTC on letters, and the Thinker's tokens at their own time.
 
-Two heads listen to the same tokens. The first is the ears' own, which spells letters by CTC.
-The second is the projector into the Thinker, scored against the Thinker's own (fixed) embeddings:
-the token in which the last letter of a piece of text is heard is to look like the piece, the others
-like a blank. So when the two parts meet in the omni stage, sound already reads like spaced-out text;
-from answers alone that had not emerged (docs/lab-notebook.md).
+Two heads are trained on the same encoder output. The first is the encoder's CTC head. The second is the
+projector into the Thinker, scored against the Thinker's own (fixed) embeddings: the audio token in which
+a text token's last letter is heard is to look like that token, the others like a blank. So when the two
+parts meet in the omni stage, sound already reads like spaced-out text.
 
-When a letter is heard is read off the first head's best alignment. CTC alone for the pieces had put
-a whole sentence into the first third of its clip, one piece a token: nothing in CTC ties a label to
-its time, and an encoder that sees the whole clip need not keep it.
+Where a letter is heard is read off the CTC head by forced alignment. CTC alone for the Thinker's tokens
+had put a whole sentence into the first third of its clip: nothing in CTC ties a label to its time, and
+an encoder that attends to the whole clip need not keep it.
 
-Begun from a joint checkpoint (--init_from), the ears are in use already: a Thinker has learnt to read
-them. Pieces are then left to the joint stage, and what the ears say of a clip is held near what they
-said of it before, undisturbed: new voices are to sound like the old ones, not like something new.
-Of voices they are new to (data `more`) nothing is held: what was said of those may have been wrong.
+Each clip is in a batch twice, augmented in two ways, and each copy is also trained towards what the other
+says (CR-CTC). That leaves the CTC head unsure where it should be, which the n-gram model can put right.
 
-Each clip is heard twice in a batch, disturbed in two ways, and each time the ears learn to say what they
-said the other time as well. Letters come out less sure of themselves where they should be, which
-is what a table of words can put right (models/readings.py).
-
-Papers: Connectionist temporal classification, Graves et al. 2006; CR-CTC, arXiv:2410.05101; holding on
-to what was learnt is learning without forgetting, arXiv:1606.09282.
+Papers: Connectionist temporal classification, Graves et al. 2006; CR-CTC, arXiv:2410.05101.
 """
 
 from collections.abc import Sequence
@@ -37,12 +29,15 @@ from data.speech.asr_corpus import build_hearing
 from data.speech.asr_recorded import build_real_hearing
 from data.speech.edit_distance import edit_distance
 from models.audio import AudioConfig, AudioEncoder, audio_tokens, within
+from models.ctc import ALPHABET, CTC_FRAMES, to_alphabet
 from models.errors import UserError
-from models.letters import LETTERS, SLOTS, spoken_letters
+from models.ngram_lm import FILE
 from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from training.media import disturb_mel, hurry_mel, mask_mel, padded_mels
+from training.augmentation import augment_mel, change_tempo, mask_mel
+from training.media import padded_mels
+from training.ngram_lm import build_ngrams, copy_ngrams
 from training.objective import (
     Loss,
     Paths,
@@ -52,22 +47,26 @@ from training.objective import (
     to_device,
 )
 
-RIVALS = 1024  # pieces that a batch is scored against: its own, and others by lot (time)
-HEARD_AT = 2.0  # nats per letter: pieces of text count as letters come to be heard, fully one below
-PIECE_WEIGHT = 0.3  # of the pieces' loss, beside 1 of the letters': its gradient is the larger
-BLANK_WEIGHT = 0.3  # of a token with no piece, beside 1 of one with a piece: most have none
-KEEP_WEIGHT = 0.5  # of a token's squared distance from what it was, in shares of its length squared
-VIEWS = 2  # ways in which a clip is disturbed in one batch
-TEMPO = 0.75, 1.4  # how fast a clip may be said, of its own speed
-AGREE_WEIGHT = 0.2  # of what one view's letters are from the other's, beside 1 of the letters' loss
+CANDIDATES = 1024  # text tokens that a batch is scored against: its own, and others drawn (sampled softmax)
+TOKENS_FROM = 2.0  # nats per letter of CTC loss: text tokens begin to count there, fully one below
+TOKEN_WEIGHT = 0.3  # of the text tokens' loss, beside 1 of CTC's: its gradient is the larger
+BLANK_WEIGHT = 0.3  # of an audio token with no text token, beside 1 of one with: most have none
+VIEWS = 2  # augmentations of a clip in one batch
+TEMPO = 0.75, 1.4  # range of the tempo augmentation, in shares of a clip's own speed
+CONSISTENCY_WEIGHT = 0.2  # of the divergence between two views, beside 1 of CTC's loss
 DEV_CLIPS = 96
-FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
-# Lists of data/speech/voices.py to go on with.
-MORE_SEEDS = {"neural": 6, "throats": 7, "heart": 9, "fresh": 10, "accents": 11}
+# Seeds of the clips by list of voices (data/speech/voices.py): not dev's (2) or the tests' (3).
+SEEDS = {"engines": 1, "kokoro": 6, "variants": 7, "hibari": 9, "accents": 11}
+DEV_SEED = 2
 
 
-def ctc_slots_needed(labels: Sequence) -> int:
-    """Slots that CTC needs: one a label, and a blank between equal neighbours."""
+def clips_folder(paths: Paths, voices: str) -> Path:
+    """Where the training clips of a list of voices lie."""
+    return paths.data / f"speech_{voices}_train"
+
+
+def ctc_frames_needed(labels: Sequence) -> int:
+    """Frames that CTC needs: one a label, and a blank between equal neighbours."""
     return len(labels) + sum(a == b for a, b in zip(labels, labels[1:], strict=False))
 
 
@@ -76,15 +75,15 @@ def ctc_labels(path: list[int]) -> list[int]:
     return [b for a, b in zip([0, *path], path, strict=False) if b and a != b]
 
 
-def piece_ends(tokenizer: Tokenizer, pieces: list[int]) -> list[int]:
-    """How many spoken letters have been said at the end of each piece."""
-    return [len(spoken_letters(tokenizer.decode(pieces[: k + 1]))) for k in range(len(pieces))]
+def token_ends(tokenizer: Tokenizer, ids: list[int]) -> list[int]:
+    """How many letters of the CTC alphabet have been said at the end of each text token."""
+    return [len(to_alphabet(tokenizer.decode(ids[: k + 1]))) for k in range(len(ids))]
 
 
-def piece_places(said: list[int], ends: list[int], tokens: int) -> list[int]:
-    """The token that each piece belongs to: where its last letter is heard, one piece a token.
+def token_places(said: list[int], ends: list[int], tokens: int) -> list[int]:
+    """The audio token of each text token: where its last letter is heard, one a place.
 
-    `said` holds the token of each letter, `ends` each piece's letters so far.
+    `said` holds the audio token of each letter, `ends` each text token's letters so far.
     """
     places: list[int] = []
     for k, end in enumerate(ends):
@@ -95,7 +94,7 @@ def piece_places(said: list[int], ends: list[int], tokens: int) -> list[int]:
 
 
 class AudioTask(nn.Module):
-    """The ears with their letters, the projector into the Thinker, and a loss for each.
+    """The audio encoder with its CTC head, the projector into the Thinker, and a loss for each.
 
     Args:
         words: the Thinker's embeddings (V, hidden), which stay as they are. Id 0, which no text
@@ -110,72 +109,54 @@ class AudioTask(nn.Module):
         words = torch.cat([words[:1] / lengths[:1] * lengths.mean(), words[1:]])  # a usual blank
         self.register_buffer("words", words, persistent=False)
         self.scale = likeness_scale(words)
-        self.before: tuple[AudioEncoder, ...] = ()  # the ears as they were, no part of the module
-        self.said: dict[tuple[int, int], Tensor] = {}  # of each batch: 50 KB a clip of four seconds
 
-    def pieces(self, encoded: Tensor, rivals: Tensor | None = None) -> Tensor:
-        """Log-probabilities of the Thinker's pieces, or of some. (B, n, D) -> (B, n, V or rivals)"""
-        words = self.words if rivals is None else self.words[rivals]
+    def text_tokens(self, encoded: Tensor, candidates: Tensor | None = None) -> Tensor:
+        """Log-probabilities of the Thinker's tokens, or of some. (B, n, D) -> (B, n, V or candidates)"""
+        words = self.words if candidates is None else self.words[candidates]
         x = self.projector(encoded) @ words.T  # (B, n, V)
         return (x.float() * self.scale).log_softmax(-1)
 
-    def draw_rivals(self, pieces: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
+    def draw_candidates(self, pieces: list[Tensor]) -> tuple[Tensor, list[Tensor]]:
         """Ids, the blank first and the batch's own among them, and each row's places in them."""
         own = torch.cat([*pieces, pieces[0].new_zeros(1)]).unique()  # sorted: the blank is first
         others = torch.ones(len(self.words), dtype=torch.bool)
         others[own] = False
         others = others.nonzero().flatten()  # (V - own,)
-        count = max(0, min(RIVALS, len(self.words)) - len(own))
+        count = max(0, min(CANDIDATES, len(self.words)) - len(own))
         others = others[torch.randperm(len(others))[:count]]
         places = [torch.searchsorted(own, row) for row in pieces]
         return torch.cat([own, others.to(own.device)]), places
 
-    def piece_loss(self, encoded: Tensor, letters: Tensor, batch: dict) -> Tensor:
-        """Summed cross-entropy of the tokens' pieces. (B, n, D), (B, SLOTS * n, labels) -> ()"""
-        rivals, labels = self.draw_rivals(batch["pieces"])
+    def token_loss(self, encoded: Tensor, ctc: Tensor, batch: dict) -> Tensor:
+        """Summed cross-entropy of the text tokens. (B, n, D), (B, CTC_FRAMES * n, labels) -> ()"""
+        candidates, labels = self.draw_candidates(batch["text_tokens"])
         wanted = torch.zeros(encoded.shape[:2], dtype=torch.long)  # (B, n): blanks
         for row, tokens in enumerate(audio_tokens(batch["lengths"]).tolist()):
             spelling = batch["letters"][row]  # (letters,)
-            heard = letters[row : row + 1, : SLOTS * tokens].detach().float().cpu()
-            path = forced_align(heard, spelling[None].cpu())[0][0]  # (SLOTS * n,)
+            heard = ctc[row : row + 1, : CTC_FRAMES * tokens].detach().float().cpu()
+            path = forced_align(heard, spelling[None].cpu())[0][0]  # (CTC_FRAMES * n,)
             fresh = (path > 0) & (path != F.pad(path, (1, 0))[:-1])  # where a letter begins
-            said = (fresh.nonzero().flatten() // SLOTS).tolist()
-            places = piece_places(said, batch["ends"][row], tokens)
+            said = (fresh.nonzero().flatten() // CTC_FRAMES).tolist()
+            places = token_places(said, batch["ends"][row], tokens)
             wanted[row, places] = labels[row].cpu()
             wanted[row, tokens:] = -100
         wanted = wanted.flatten().to(encoded.device)  # (B * n,)
-        scores = self.pieces(encoded, rivals).flatten(0, 1)  # (B * n, rivals)
+        scores = self.text_tokens(encoded, candidates).flatten(0, 1)  # (B * n, candidates)
         loss = F.nll_loss(scores, wanted, reduction="none")  # 0 beyond a clip's end
         return (loss * torch.where(wanted == 0, BLANK_WEIGHT, 1.0)).sum()
-
-    def kept(self, encoded: Tensor, batch: dict) -> Tensor:
-        """How far the tokens of `held` clips have gone from what they were, summed. (B, n, D) -> ()"""
-        if batch["group"] not in self.said:  # the same clips come together again in every epoch
-            before = self.before[0].to(encoded.device)  # no part of the module, so it is not moved with it
-            with torch.no_grad():
-                plain, lengths = batch["plain"], batch["lengths"][: len(batch["plain"])]
-                self.said[batch["group"]] = before(plain, lengths).float()
-        was = self.said[batch["group"]]  # (clips, n, D)
-        was = was.repeat(len(encoded) // len(was), 1, 1)  # (B, n, D): the same of each view
-        far = (encoded.float() - was).square().sum(2) / was.square().sum(2)  # (B, n)
-        far = far * batch["held"][:, None]  # (B, n)
-        return far[within(audio_tokens(batch["lengths"]), far.shape[1])].sum()
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         encoded = self.audio(batch["mel"], batch["lengths"])  # (B, n, D)
         tokens = audio_tokens(batch["lengths"])  # (B,)
-        spelt = self.audio.letters(encoded)  # (B, SLOTS * n, labels)
-        letters = ctc_loss(spelt, tokens * SLOTS, batch["letters"])
+        log_probs = self.audio.ctc(encoded)  # (B, CTC_FRAMES * n, labels)
+        ctc = ctc_loss(log_probs, tokens * CTC_FRAMES, batch["letters"])
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
-        apart = disagreement(spelt, tokens * SLOTS)
-        total = letters + AGREE_WEIGHT * apart
-        logs = {"letters": letters.detach(), "apart": apart.detach()}
-        if self.before:
-            kept = self.kept(encoded, batch) if "held" in batch else torch.zeros(())
-            return Loss(total + KEEP_WEIGHT * kept, weight, logs | {"kept": kept.detach()})
-        pieces = self.piece_loss(encoded, spelt, batch)
-        heard = (HEARD_AT - letters.detach() / weight).clamp(0.0, 1.0)
-        return Loss(total + PIECE_WEIGHT * heard * pieces, weight, logs | {"pieces": pieces.detach()})
+        consistency = disagreement(log_probs, tokens * CTC_FRAMES)
+        text = self.token_loss(encoded, log_probs, batch)
+        share = (TOKENS_FROM - ctc.detach() / weight).clamp(0.0, 1.0)
+        total = ctc + CONSISTENCY_WEIGHT * consistency + TOKEN_WEIGHT * share * text
+        logs = {"ctc": ctc.detach(), "consistency": consistency.detach(), "text_tokens": text.detach()}
+        return Loss(total, weight, logs)
 
 
 def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor:
@@ -190,10 +171,10 @@ def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor
 
 
 def disagreement(log_probs: Tensor, lengths: Tensor) -> Tensor:
-    """How far each view's letters are from the other's, summed over slots. (B, S, labels), (B,) -> ()
+    """Kullback-Leibler divergence of each view from the other, summed. (B, S, labels), (B,) -> ()
 
-    The first half of the rows are clips, the second the same clips disturbed otherwise. Kullback-Leibler
-    divergences from what the other says, which is taken as it is.
+    The first half of the rows are clips, the second the same clips augmented otherwise. No gradient
+    goes through the view that is compared with.
     """
     first, second = log_probs.detach().chunk(VIEWS)
     other = torch.cat([second, first])  # (B, S, labels)
@@ -202,7 +183,7 @@ def disagreement(log_probs: Tensor, lengths: Tensor) -> Tensor:
 
 
 class AudioObjective:
-    """Batches of clips of like length, dev letter and word error rates, and saving."""
+    """Batches of clips of like length, letter and word error rates on dev, and saving."""
 
     def __init__(self, config: dict, paths: Paths):
         thinker = Thinker.from_pretrained(paths.need("thinker"))
@@ -210,22 +191,17 @@ class AudioObjective:
         words = thinker.model.embed_tokens.weight.detach().float()  # (V, hidden)
         self.model = AudioTask(AudioConfig(**config["model"]), words)
         self.size, self.seed = max(1, config["train"]["batch_size"] // VIEWS), config["seed"]  # clips
-        spoken = ShardReader(paths.data / "hearing_train")
         self.dev = ShardReader(paths.data / "hearing_dev")
-        parts = [(spoken, i) for i in range(min(len(spoken), config["data"]["clips"]))]
-        if config["data"]["further"]:
-            further = ShardReader(paths.data / "hearing_further_train")
-            parts += [(further, i) for i in range(min(len(further), config["data"]["further"]))]
+        self.ngrams = paths.data
+        parts = []
+        for voices, count in config["data"]["clips"].items():
+            reader = ShardReader(clips_folder(paths, voices))
+            parts += [(reader, i) for i in range(min(len(reader), count))]
         if config["data"]["recorded"]:
             recorded = ShardReader(paths.data / "hearing_real_train")
             parts += [(recorded, i) for i in range(len(recorded))]
         self.noisy, self.masked = config["data"]["noisy"], config["data"]["masked"]
         self.tempo = config["data"]["tempo"]
-        self.unheld = []  # readers of voices that are new to the ears gone on with
-        for name, (made, times) in config["data"]["more"].items():
-            reader = ShardReader(paths.data / f"hearing_{name}_train")
-            parts += [(reader, i) for i in range(min(len(reader), made)) for _ in range(times)]
-            self.unheld.append(reader)
         usable = [part for part in parts if self.fits(part[0].record(part[1]))]
         # Batches of like length waste little on padding.
         usable.sort(key=lambda part: part[0].record(part[1])["seconds"])
@@ -233,39 +209,37 @@ class AudioObjective:
         self.groups = [usable[i : i + self.size] for i in range(0, whole, self.size)]
 
     def init_from(self, folder: Path) -> None:
-        """Go on from a checkpoint's ears, or from these grown deeper, and hold on to what they say."""
-        ears = AudioEncoder.from_pretrained(folder, "audio")
-        if ears.config != self.model.audio.config:
-            raise UserError(f"--init_from {folder}: its ears have other sizes")
-        self.model.audio.grow_from(ears)
+        """Begin with a checkpoint's audio encoder and projector."""
+        encoder = AudioEncoder.from_pretrained(folder, "audio")
+        if encoder.config != self.model.audio.config:
+            raise UserError(f"--init_from {folder}: its audio encoder has other sizes")
+        self.model.audio.load_state_dict(encoder.state_dict())
         projector = Projector.from_pretrained(folder, "audio_projector")
         self.model.projector.load_state_dict(projector.state_dict())
-        self.model.projector.requires_grad_(False)
-        self.model.before = (ears.requires_grad_(False),)
 
     def fits(self, record: dict, rate: float = 1.0) -> bool:
-        """Whether CTC has a slot for every letter and every piece, said `rate` times as fast."""
-        letters, pieces = spoken_letters(record["text"]), self.tokenizer.encode(record["text"])
+        """Whether CTC has a frame for every letter and text token, said `rate` times as fast."""
+        letters, ids = to_alphabet(record["text"]), self.tokenizer.encode(record["text"])
         tokens = audio_tokens(int(record["seconds"] * 100 / rate)) - 1  # the mel may be a frame shorter
-        fits = ctc_slots_needed(letters) <= SLOTS * tokens and ctc_slots_needed(pieces) <= tokens
+        fits = ctc_frames_needed(letters) <= CTC_FRAMES * tokens and ctc_frames_needed(ids) <= tokens
         return bool(letters) and fits
 
     def collate(self, records: list[dict]) -> dict[str, Tensor | list[Tensor]]:
         mel, lengths = padded_mels([r["mel"] for r in records])
-        letters = [[LETTERS.index(c) + 1 for c in spoken_letters(r["text"])] for r in records]
-        pieces = [self.tokenizer.encode(r["text"]) for r in records]  # B rows
+        letters = [[ALPHABET.index(c) + 1 for c in to_alphabet(r["text"])] for r in records]
+        ids = [self.tokenizer.encode(r["text"]) for r in records]  # B rows
         return {
             "mel": mel,  # (B, 128, T)
             "lengths": lengths,  # (B,)
             "letters": [torch.tensor(row) for row in letters],  # B rows of labels
-            "pieces": [torch.tensor(row) for row in pieces],
-            "ends": [piece_ends(self.tokenizer, row) for row in pieces],
+            "text_tokens": [torch.tensor(row) for row in ids],
+            "ends": [token_ends(self.tokenizer, row) for row in ids],
         }
 
     def rate(self, number: int) -> float:
         """How fast group `number` is said: all of its clips alike, so that they stay of like length.
 
-        Its own speed, too, where CTC would have too few slots for the one drawn.
+        Its own speed where CTC would have too few frames at the one drawn.
         """
         rng = np.random.default_rng([self.seed, number])
         if rng.random() >= self.tempo:
@@ -280,68 +254,56 @@ class AudioObjective:
         group = self.groups[number]
         slots, rate = slice_bounds(self.size, rank, world), self.rate(number)
         records = [reader[place] for reader, place in (group[i] for i in slots)]
-        records = [record | {"mel": hurry_mel(record["mel"], rate)} for record in records]
+        records = [record | {"mel": change_tempo(record["mel"], rate)} for record in records]
         views = []
         for view in range(VIEWS):
             for i, record in zip(slots, records, strict=True):
                 rng = np.random.default_rng([self.seed, step, i, view])
-                mel = disturb_mel(record["mel"], rng, self.noisy)
+                mel = augment_mel(record["mel"], rng, self.noisy)
                 views.append(record | {"mel": mask_mel(mel, rng, self.masked)})
-        batch = self.collate(views)
-        if self.model.before and rate == 1.0:
-            batch["group"] = (number, rank)  # the same clips whenever it comes again
-            if batch["group"] not in self.model.said:  # undisturbed: (clips, 128, T)
-                batch["plain"], _ = padded_mels([record["mel"] for record in records])
-            held = [float(group[i][0] not in self.unheld) for i in slots]
-            batch["held"] = torch.tensor(held * VIEWS)  # (B,) 1: what was said of it is held on to
-        return batch
+        return self.collate(views)
 
     def validate(self) -> dict[str, float]:
         """Error rates on unseen voices by the best path of each head; no language model."""
         device = next(self.model.parameters()).device
-        letters, words, errors = 0, 0, {"letters_cer": 0, "letters_wer": 0, "pieces_wer": 0}
+        letters, words, errors = 0, 0, {"ctc_cer": 0, "ctc_wer": 0, "text_tokens_wer": 0}
         usable = [i for i in range(len(self.dev)) if self.fits(self.dev.record(i))][:DEV_CLIPS]
         for start in range(0, len(usable), 32):
             records = [self.dev[i] for i in usable[start : start + 32]]
             batch = to_device(self.collate(records), device)
             encoded = self.model.audio(batch["mel"], batch["lengths"])  # (B, n, D)
-            spelt = self.model.audio.letters(encoded).argmax(-1).unflatten(1, (-1, SLOTS))
-            paths = zip(spelt, self.model.pieces(encoded).argmax(-1), strict=True)
-            for record, (spelling, pieces) in zip(records, paths, strict=True):
-                true = spoken_letters(record["text"])
+            best = self.model.audio.ctc(encoded).argmax(-1).unflatten(1, (-1, CTC_FRAMES))
+            paths = zip(best, self.model.text_tokens(encoded).argmax(-1), strict=True)
+            for record, (path, ids) in zip(records, paths, strict=True):
+                true = to_alphabet(record["text"])
                 n = audio_tokens(record["mel"].shape[1])
-                said = ctc_labels(spelling[:n].flatten().tolist())
-                said = "".join(LETTERS[label - 1] for label in said)
-                read = self.tokenizer.decode(ctc_labels(pieces[:n].tolist()))
+                said = ctc_labels(path[:n].flatten().tolist())
+                said = "".join(ALPHABET[label - 1] for label in said)
+                read = self.tokenizer.decode(ctc_labels(ids[:n].tolist()))
                 letters, words = letters + len(true), words + len(true.split())
-                errors["letters_cer"] += edit_distance(list(true), list(said))
-                errors["letters_wer"] += edit_distance(true.split(), said.split())
-                errors["pieces_wer"] += edit_distance(true.split(), spoken_letters(read).split())
+                errors["ctc_cer"] += edit_distance(list(true), list(said))
+                errors["ctc_wer"] += edit_distance(true.split(), said.split())
+                errors["text_tokens_wer"] += edit_distance(true.split(), to_alphabet(read).split())
         return {k: n / (letters if k.endswith("cer") else words) for k, n in errors.items()}
 
     def save(self, folder: Path) -> None:
         self.model.audio.save_pretrained(folder)
         self.model.projector.save_pretrained(folder / "projector")
+        copy_ngrams(self.ngrams, folder)
 
 
 def prepare(config: dict, paths: Paths) -> None:
-    """Speak the sentences."""
+    """Synthesise the clips, read the recordings, count the n-grams."""
     data = config["data"]
     real = str(paths.real) if paths.real else None
-    for split, seed, count in (("train", 1, data["clips"]), ("dev", 2, data["held_out"])):
-        folder = paths.data / f"hearing_{split}"
+    options = {"text_folder": real, "source": data["source"]}
+    build_hearing(
+        paths.data / "hearing_dev", data["held_out"], DEV_SEED, "dev", config["workers"], **options
+    )
+    for voices, count in data["clips"].items():
         build_hearing(
-            folder, count, seed, split, config["workers"], text_folder=real, source=data["source"]
-        )
-    if data["further"]:
-        build_hearing(
-            paths.data / "hearing_further_train", data["further"], FURTHER_SEED, "train",
-            config["workers"], text_folder=real, source=data["source"], voices="further",
-        )
-    for name, (made, _) in data["more"].items():
-        build_hearing(
-            paths.data / f"hearing_{name}_train", made, MORE_SEEDS[name], "train",
-            config["workers"], text_folder=real, source=data["source"], shard_size=100, voices=name,
+            clips_folder(paths, voices), count, SEEDS[voices], "train", config["workers"],
+            voices=voices, shard_size=100 if count < 1000 else 1000, **options,
         )
     if data["recorded"]:
         if real is None:
@@ -353,6 +315,8 @@ def prepare(config: dict, paths: Paths) -> None:
             folder = paths.data / f"hearing_real_{split}"
             if not sorted(folder.glob("shard-*.jsonl")):
                 build_real_hearing(folder, real, split)
+    if not (paths.data / FILE).exists():
+        build_ngrams(data["ngram"], paths.data, paths.real)
 
 
 def build(config: dict, paths: Paths) -> AudioObjective:

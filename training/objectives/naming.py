@@ -16,9 +16,9 @@ from torch import Tensor, nn
 from models.omni import OmniModel
 from models.tokenizer import Tokenizer
 from models.vision import IMAGE_SIZE, IMAGE_TOKENS
-from training.lessons import photo_lesson
 from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
+from training.samples import photo_sample
 
 DEV_SEED = "naming-dev"
 
@@ -65,7 +65,7 @@ class NamingObjective:
         for number, rng in zip(numbers, rngs, strict=True):
             other = rng.choice([name for name in self.names if name != self.names[number]])
             record = {"name": self.names[number], "other": other, "image": b""}
-            messages = photo_lesson(record, rng, split)["messages"]
+            messages = photo_sample(record, rng, split)["messages"]
             rows.append(self.tokenizer.encode_chat_targets(messages))
         L = max(len(ids) for ids, _ in rows) - 1
         ids = torch.full((len(rows), L), self.tokenizer.pad)  # (B, L)

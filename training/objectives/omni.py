@@ -1,10 +1,9 @@
 """Objective of the omni stage: joint instruction tuning of everything that reads, looks and hears.
 
-Each global batch holds every kind of lesson in fixed shares: pictures with questions, pictures with
-spoken questions, clips, transcripts, spoken questions, text conversations, visits (long ones with
+Each global batch holds every kind of sample in fixed shares: pictures with questions, pictures with
+spoken questions, clips, transcripts, spoken questions, text conversations, dialogues (long ones with
 pictures and sounds in them) and plain English (so that text ability stays). Only the assistant's words
-are learnt, plain English aside. A share of a batch can be choices among readings of a sound
-(training/rivals.py): there the words wrong to be expected fall.
+are learnt, plain English aside. 
 """
 
 import random
@@ -13,14 +12,13 @@ from pathlib import Path
 import numpy as np
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
-from data.conversation import sample_conversation
 from data.corpus import load_tokens
+from data.dialogue.conversation import sample_conversation
+from data.dialogue.out_of_scope import quiz
+from data.interleaved import segments
 from data.scenes.build import SEEDS, build_clips
 from data.shards import ShardReader
-from data.talk.beyond import quiz
-from data.visits import stretches
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
 from models.glance import Glance
@@ -29,42 +27,33 @@ from models.projector import Projector
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import VisionEncoder
-from training.lessons import (
-    chat,
-    clip_lesson,
-    photo_lesson,
-    picture_lesson,
-    rival_lesson,
-    spoken_lesson,
-    spoken_picture_lesson,
-    transcript_lesson,
-)
-from training.media import disturb_mel, mask_mel
+from training.asr_errors import ErrorMaker, build_asr_errors
+from training.augmentation import augment_mel, mask_mel
+from training.interleaved import BUDGETS, dialogue_sample
 from training.objective import Loss, Paths, slice_bounds, to_device
+from training.objectives.audio import clips_folder
 from training.objectives.thinker import next_token_loss
-from training.packing import pack_lessons, stack_media
-from training.rivals import (
-    ERROR,
-    UNHEARD,
-    RivalMaker,
-    build_rivals,
-    expected_errors,
-    read_rivals,
-    worth,
+from training.packing import pack_samples, stack_media
+from training.samples import (
+    chat,
+    clip_sample,
+    photo_sample,
+    picture_sample,
+    spoken_picture_sample,
+    spoken_sample,
+    text_sample,
+    transcript_sample,
 )
-from training.spoken import whole_lesson
-from training.visits import BUDGETS, visit_lesson
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
-SIGNS = 0.15  # of the picture lessons: extra pictures with signs, which are hard to read
+SIGNS = 0.15  # of the picture samples: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = (
-    "picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "visit", "english",
-    "choice",
+    "picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "interleaved", "english",
 )
 QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
-UNASKED = {"english", "choice"}  # kinds that dev has no items of
+UNASKED = {"english"}  # kinds that dev has no items of
 
 
 class OmniTask(nn.Module):
@@ -75,7 +64,7 @@ class OmniTask(nn.Module):
         self.omni = omni
 
     def logits(self, batch: dict[str, Tensor], asked: Tensor) -> Tensor:
-        """(n, V) for the n learnt tokens, asked (R, L): most of a lesson is not learnt."""
+        """(n, V) for the n learnt tokens, asked (R, L): most of a sample is not learnt."""
         images = clips = None
         if "pixels" in batch:
             images = self.omni.encode_images(batch["pixels"])  # (N, 49, D)
@@ -84,8 +73,6 @@ class OmniTask(nn.Module):
             encoded = self.omni.audio_projector(encoded)  # (N, n, D)
             lengths = [audio_tokens(int(frames)) for frames in batch["lengths"]]
             clips = [row[:n] for row, n in zip(encoded, lengths, strict=True)]
-            if "again" in batch:  # rivals are of one sound
-                clips = [clips[place] for place in batch["again"]]
         x = self.omni.fuse(batch["ids"], images, clips)  # (R, L, D)
         x = self.omni.thinker.hidden(x, packed=batch["packed"])  # (R, L, D)
         return self.omni.thinker.logits(x[asked])
@@ -94,25 +81,12 @@ class OmniTask(nn.Module):
         targets = batch["targets"]  # (R, L)
         asked = targets != -100
         logits, wanted = self.logits(batch, asked), targets[asked]  # (n, V), (n,)
-        logs, choice = {}, torch.zeros(())
-        if "errors" in batch:
-            rival = batch["rival"][asked]  # (n,)
-            choice = self.choice(logits[rival >= 0], wanted[rival >= 0], rival[rival >= 0], batch)
-            logits, wanted = logits[rival < 0], wanted[rival < 0]
-            logs["errors"] = (choice.detach(), len(batch["errors"]))
-        loss = next_token_loss(logits, wanted)
-        logs["token_accuracy"] = (logits.argmax(-1) == wanted).sum().detach()
-        return Loss(loss + ERROR * choice, wanted.numel(), logs)
-
-    def choice(self, logits: Tensor, wanted: Tensor, rival: Tensor, batch: dict) -> Tensor:
-        """Words wrong to be expected, summed over sounds. (n, V), (n,), (n,) which rival's -> ()"""
-        nats = F.cross_entropy(logits.float(), wanted, reduction="none")  # (n,)
-        said = nats.new_zeros(batch["errors"].numel()).index_add(0, rival, -nats)  # (G * RIVALS,)
-        return expected_errors(said.view_as(batch["errors"]), batch["heard"], batch["errors"]).sum()
+        right = (logits.argmax(-1) == wanted).sum().detach()
+        return Loss(next_token_loss(logits, wanted), wanted.numel(), {"token_accuracy": right})
 
 
 class OmniObjective:
-    """Batches of lessons, exact-answer rates on dev, and saving."""
+    """Batches of samples, exact-answer rates on dev, and saving."""
 
     def __init__(self, config: dict, paths: Paths):
         tokenizer_path = paths.need("thinker") / "tokenizer.model"
@@ -133,24 +107,21 @@ class OmniObjective:
             raise ValueError("omni.data.shares must name every kind, its sum divide batch_size")
         self.readers = {}
         for split in ("train", "dev"):
-            for name in ("scenes", "clips", "hearing"):
+            for name in ("scenes", "clips"):
                 self.readers[name, split] = ShardReader(paths.data / f"{name}_{split}")
         if "photo" in taught:
             for split in ("train", "dev"):
                 self.readers["photos", split] = ShardReader(paths.data / f"photos_{split}")
         if config["data"]["signs"]:
             self.readers["signs", "train"] = ShardReader(paths.data / "signs_train")
-        if config["data"]["further"]:
-            self.readers["further", "train"] = ShardReader(paths.data / "hearing_further_train")
         if config["data"]["recorded"]:
             self.readers["recorded", "train"] = ShardReader(paths.data / "hearing_real_train")
-        for name in config["data"]["more"]:
-            self.readers[name, "train"] = ShardReader(paths.data / f"hearing_{name}_train")
-        self.speech = ("hearing", "further", "recorded", *config["data"]["more"])
-        if self.shares["choice"]:
-            self.readers["rivals", "train"] = read_rivals(paths.data / "rivals")
-        if config["data"]["misheard"]:
-            self.readers["misheard", "train"] = read_rivals(paths.data / "misheard")
+        for voices in config["data"]["voices"]:
+            self.readers[voices, "train"] = ShardReader(clips_folder(paths, voices))
+        self.readers["dev", "dev"] = ShardReader(paths.data / "hearing_dev")
+        self.speech = ("dev", "recorded", *config["data"]["voices"])
+        if config["data"]["asr_errors"]:
+            self.readers["asr_errors", "train"] = ShardReader(paths.data / "asr_errors")
         self.noisy = config["data"]["noisy"]
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.quiz = {split: quiz(paths.real, split) for split in ("train", "dev")}
@@ -163,7 +134,7 @@ class OmniObjective:
 
     @property
     def fixed_shapes(self) -> nn.Module:
-        """What is worth compiling: pictures are of one size, and so are rows of lessons."""
+        """What is worth compiling: pictures are of one size, and so are rows of samples."""
         return nn.ModuleList([self.model.omni.vision, self.model.omni.thinker])
 
     def assemble(self, paths: Paths, fixed: list[str]) -> OmniModel:
@@ -172,10 +143,10 @@ class OmniObjective:
         vision = VisionEncoder.from_pretrained(paths.need("vision"))
         audio = AudioEncoder.from_pretrained(paths.need("audio"))
         symbols = self.tokenizer.symbols
-        ears = Projector.from_pretrained(paths.need("audio") / "projector")
-        eyes = Projector.from_pretrained(paths.need("vision") / "projector")
+        from_audio = Projector.from_pretrained(paths.need("audio") / "projector")
+        from_vision = Projector.from_pretrained(paths.need("vision") / "projector")
         tokens = symbols["<|image|>"], symbols["<|audio|>"]
-        omni = OmniModel(thinker, vision, eyes, audio, ears, *tokens, picture_notes=True)
+        omni = OmniModel(thinker, vision, from_vision, audio, from_audio, *tokens, thinks=True)
         if paths.final("glance").is_dir():
             omni.glance = Glance.from_pretrained(paths.final("glance"))
         for part in fixed:  # stays as its own stage left it, which saves the time of its gradient
@@ -184,26 +155,23 @@ class OmniObjective:
         return omni
 
     def init_from(self, folder: Path) -> None:
-        """Go on from a joint model that is finished; what is learnt after this stage is left out."""
+        """Begin with the weights of a finished omni-model."""
         begun = OmniModel.from_pretrained(folder)
-        begun.finder = begun.expectation = None
         load_strict(self.model.omni, begun.state_dict(), f"--init_from {folder}")
 
     def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
-        """Which utterances (reader, index) can serve as which lesson, the shortest first."""
+        """Which utterances (reader, index) can serve as which sample, the shortest first."""
         scenes = len(self.readers["scenes", split])
-        heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": [], "choice": []}
+        heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": []}
         places = [
             (name, i)
-            for name in (*self.speech, "rivals", "misheard")
+            for name in (*self.speech, "asr_errors")
             for i in range(len(self.readers.get((name, split), ())))
         ]
         for place in sorted(places, key=lambda p: self.heard_record(p, split)["seconds"]):
             record = self.heard_record(place, split)
-            if "rivals" not in record:
+            if "transcript" not in record:
                 heard["transcript"].append(place)
-            elif worth(record):
-                heard["choice"].append(place)
             if record["kind"] == "talk_question":
                 heard["spoken"].append(place)
             if record["kind"] == "scene_question" and record["scene"] < scenes:
@@ -215,10 +183,10 @@ class OmniObjective:
         return self.readers[place[0], split].record(place[1])
 
     def kind_at(self, place: int, step: int) -> str:
-        """Which kind of lesson stands at a place of the global batch.
+        """Which kind of sample stands at a place of the global batch.
 
         The batch is the pattern of shares over and over, kinds standing together within it, so
-        that processes have equal work and slices have lessons of like length.
+        that processes have equal work and slices have samples of like length.
         """
         place %= self.pattern
         for kind, share in self.shares.items():
@@ -229,8 +197,8 @@ class OmniObjective:
             place -= share
         raise IndexError(place)
 
-    def lesson(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
-        """One lesson: ids, targets, and the media they refer to.
+    def sample(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
+        """One sample: ids, targets, and the media they refer to.
 
         `length` in 0..1 is the rank of the utterances to choose from, shortest to longest: those of
         one batch are alike, so that little is padding.
@@ -240,40 +208,40 @@ class OmniObjective:
         if kind == "picture":
             signs = ("signs", split) in self.readers and rng.random() < SIGNS
             scenes = self.readers["signs" if signs else "scenes", split]
-            lesson = picture_lesson(scenes[rng.randrange(len(scenes))], rng)
+            sample = picture_sample(scenes[rng.randrange(len(scenes))], rng)
         elif kind == "photo":
             photos = self.readers["photos", split]
-            lesson = photo_lesson(photos[rng.randrange(len(photos))], rng, split)
+            sample = photo_sample(photos[rng.randrange(len(photos))], rng, split)
         elif kind == "clip":
             clips = self.readers["clips", split]
-            lesson = clip_lesson(clips[rng.randrange(len(clips))], rng)
+            sample = clip_sample(clips[rng.randrange(len(clips))], rng)
         elif kind == "transcript":
-            lesson = transcript_lesson(record, rng)
+            sample = transcript_sample(record, rng)
         elif kind == "spoken":
-            lesson = spoken_lesson(record, rng)
+            sample = spoken_sample(record, rng)
         elif kind == "spoken_picture":
             scene = self.readers["scenes", split][record["scene"]]
-            lesson = spoken_picture_lesson(record, scene, rng)
+            sample = spoken_picture_sample(record, scene, rng)
         elif kind == "talk":
-            lesson = chat(sample_conversation(rng, split)["messages"])
-        elif kind == "visit":
-            lesson = self.visit(rng, split, length)
+            sample = chat(sample_conversation(rng, split)["messages"])
+        elif kind == "interleaved":
+            sample = self.dialogue(rng, split, length)
         else:
             start = rng.randrange(len(self.corpus) - self.sequence_length)
             ids = self.corpus[start : start + self.sequence_length].astype(int).tolist()
-            return whole_lesson(ids)
-        return self.encoded(lesson)
+            return text_sample(ids)
+        return self.encoded(sample)
 
     def utterance(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
-        """An utterance for such a lesson, in training disturbed anew; `length` as for a lesson."""
+        """An utterance for such a sample, in training disturbed anew; `length` as for a sample."""
         record = self.draw(kind, rng, split, length)
-        if split != "train" or "rivals" in record:  # those are disturbed as they were read
+        if split != "train" or "transcript" in record:  # those were augmented when they were transcribed
             return record
         chance = np.random.default_rng(rng.randrange(1 << 30))
-        mel = disturb_mel(record["mel"], chance, self.noisy)
+        mel = augment_mel(record["mel"], chance, self.noisy)
         return record | {"mel": mask_mel(mel, chance)}
 
-    def visit(self, rng: random.Random, split: str, length: float) -> dict:
+    def dialogue(self, rng: random.Random, split: str, length: float) -> dict:
         """A long conversation with what is shown and played in it; those of a batch are of like length."""
         names = {"scene": "scenes", "photo": "photos", "clip": "clips"}
         sources = {
@@ -281,59 +249,47 @@ class OmniObjective:
             for kind, name in names.items()
             if (name, split) in self.readers
         }
-        for kind, lesson in (("heard", "transcript"), ("asked", "spoken")):
-            if not self.heard[split][lesson]:
+        for kind, sample in (("heard", "transcript"), ("asked", "spoken")):
+            if not self.heard[split][sample]:
                 continue
-            sources[kind] = lambda rng, lesson=lesson: self.utterance(lesson, rng, split, length)
+            sources[kind] = lambda rng, sample=sample: self.utterance(sample, rng, split, length)
         most = min(BUDGETS[int(length * 1000) % len(BUDGETS)], self.context)
-        visit = stretches(rng, split, sources, self.quiz[split])
-        return visit_lesson(visit, rng, self.tokens, most)
+        dialogue = segments(rng, split, sources, self.quiz[split])
+        return dialogue_sample(dialogue, rng, self.tokens, most)
 
     def tokens(self, messages: list[dict]) -> int:
         """How many tokens a conversation has."""
         return len(self.tokenizer.encode_chat_targets(messages)[0])
 
-    def encoded(self, lesson: dict) -> dict:
-        """A lesson with the ids of its messages, and which of them are learnt."""
-        ids, mask = self.tokenizer.encode_chat_targets(lesson["messages"])
+    def encoded(self, sample: dict) -> dict:
+        """A sample with the ids of its messages, and which of them are learnt."""
+        ids, mask = self.tokenizer.encode_chat_targets(sample["messages"])
         targets = [i if learnt else -100 for i, learnt in zip(ids, mask, strict=True)]
-        return lesson | {"ids": ids[: self.context], "targets": targets[: self.context]}
+        return sample | {"ids": ids[: self.context], "targets": targets[: self.context]}
 
     def draw(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
-        """One of the utterances that serve as such a lesson, near a length; see `lesson`."""
+        """One of the utterances that serve as such a sample, near a length; see `sample`."""
         chosen = self.heard[split][kind]
         near = int(length * len(chosen))
         low, high = max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS)
         reader, place = chosen[rng.randrange(low, high)]
         return self.readers[reader, split][place]
 
-    def choices(self, rng: random.Random, length: float) -> list[dict]:
-        """A sound with each of its rivals; `length` as for a lesson."""
-        record = self.draw("choice", rng, "train", length)
-        return [
-            self.encoded(rival_lesson(record, text)) | {"heard": heard, "errors": float(errors)}
-            for text, heard, errors in record["rivals"]
-        ]
-
-    def collate(self, lessons: list[dict]) -> dict[str, Tensor]:
-        """Lessons packed into rows, and their media in reading order; see training/packing.py."""
-        batch, lessons = pack_lessons(lessons, self.tokenizer.pad)
-        return batch | stack_media(lessons)
+    def collate(self, samples: list[dict]) -> dict[str, Tensor]:
+        """Samples packed into rows, and their media in reading order; see training/packing.py."""
+        batch, samples = pack_samples(samples, self.tokenizer.pad)
+        return batch | stack_media(samples)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
-        lessons = []
+        samples = []
         length = random.Random(f"omni-{self.seed}-{step}").random()
         for place in slice_bounds(self.size, rank, world):
             rng = random.Random(f"omni-{self.seed}-{step}-{place}")
-            kind = self.kind_at(place, step)
-            if kind == "choice":
-                lessons += self.choices(rng, length)
-            else:
-                lessons.append(self.lesson(kind, rng, "train", length))
-        return self.collate(lessons)
+            samples.append(self.sample(self.kind_at(place, step), rng, "train", length))
+        return self.collate(samples)
 
     def validate(self) -> dict[str, float]:
-        """Share of replies whose every token is the greedy choice, by kind of lesson."""
+        """Share of replies whose every token is the greedy choice, by kind of sample."""
         device = next(self.model.parameters()).device
         figures = {}
         for kind in self.kinds:
@@ -341,7 +297,7 @@ class OmniObjective:
             for start in range(0, DEV_ITEMS, 16):
                 rngs = [random.Random(f"dev-{kind}-{start + i}") for i in range(16)]
                 length = start / DEV_ITEMS
-                batch = self.collate([self.lesson(kind, rng, "dev", length) for rng in rngs])
+                batch = self.collate([self.sample(kind, rng, "dev", length) for rng in rngs])
                 batch = to_device(batch, device)
                 targets = batch["targets"]
                 asked = targets != -100
@@ -377,19 +333,15 @@ def replies_right(hits: Tensor, targets: Tensor) -> int:
 
 
 def prepare(config: dict, paths: Paths) -> None:
-    """Draw the clips, read the rivals; scenes, speech and text are there from the stages before."""
+    """Draw the clips, transcribe; scenes, speech and text are there from the stages before."""
     data, workers = config["data"], config["workers"]
     for split, seed in SEEDS.items():
         count = data["clips"] if split == "train" else data["held_out"]
         build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
-    rivals = data["rivals"] if data["shares"]["choice"] else 0
-    heard = tuple(paths.data / f"hearing_{name}_train" for name in data["more"])
-    for name, count, kinds in (("rivals", rivals, ()), ("misheard", data["misheard"], QUESTIONS)):
-        if not count:
-            continue
-        ears, words = paths.need("audio"), paths.need("words") / UNHEARD
-        make = RivalMaker(ears, words, heard, data["noisy"], config["seed"], kinds)
-        build_rivals(paths.data / name, make, count, workers)
+    if data["asr_errors"]:
+        folders = tuple(clips_folder(paths, voices) for voices in data["voices"])
+        make = ErrorMaker(paths.need("audio"), folders, QUESTIONS, data["noisy"], config["seed"])
+        build_asr_errors(paths.data / "asr_errors", make, data["asr_errors"], workers)
 
 
 def build(config: dict, paths: Paths) -> OmniObjective:

@@ -17,7 +17,7 @@ from pathlib import Path
 import sentencepiece
 
 from data import text
-from data.conversation import sample_conversation, vocabulary
+from data.dialogue.conversation import sample_conversation, vocabulary
 from models.files import replacing
 from models.tokenizer import BOS, EOS, PAD, SYMBOLS, UNK
 

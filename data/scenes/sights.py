@@ -1,0 +1,92 @@
+"""Things of a scene as the chain of thought tells them, in the order of the image tokens.
+
+A question such as "How many?" wants everything found, told apart and counted within one word. Thinking
+does it one thing at a time: each thing in reading order with its number among its like, then the sum.
+Answers are then looked up in words that stand in the context (docs/decisions.md).
+
+Paper: Wei et al., Chain-of-thought prompting, arXiv:2201.11903.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+
+from data.english import article, count_word, joined
+from models.vision import IMAGE_SIZE, IMAGE_TOKENS
+
+ROWS, COLUMNS = ("top", "", "bottom"), ("left", "", "right")
+GRID = round(IMAGE_TOKENS**0.5)  # tokens a side
+CELL = IMAGE_SIZE // GRID  # pixels a side of what a token stands for
+
+
+@dataclass(frozen=True)
+class Sight:
+    """One thing as the chain of thought tells it."""
+
+    one: str  # "red circle", "dog", "sign that says stop": things of one name are counted together
+    many: str  # "red circles"
+    size: str  # "small", "large"; "" of a sign
+    x: float  # its centre, pixels of the 224² picture
+    y: float
+
+    @property
+    def cell(self) -> tuple[int, int]:
+        """Row and column of the token that holds its centre, from the top left."""
+        return tuple(min(GRID - 1, max(0, int(at // CELL))) for at in (self.y, self.x))
+
+    @property
+    def third(self) -> str:
+        """"top left" to "bottom right", also where a question would find the place borderline."""
+        row, column = (min(2, max(0, int(3 * at / IMAGE_SIZE))) for at in (self.y, self.x))
+        return f"{ROWS[row]} {COLUMNS[column]}".strip() or "middle"
+
+    @property
+    def described(self) -> str:
+        """"small red circle", "sign that says stop"."""
+        return f"{self.size} {self.one}".strip()
+
+
+def reading_order(sights: list[Sight]) -> list[Sight]:
+    """By the cell of the centre, row by row, as the image tokens come."""
+    return sorted(sights, key=lambda sight: (*sight.cell, sight.x))
+
+
+def image_thinking(background: str, sights: list[Sight]) -> str:
+    """"On a white background: small red circle one top left, … So: two red circles and a dog."
+
+    Args:
+        background: "a striped blue background".
+    """
+    seen: Counter = Counter()
+    items = []
+    for sight in reading_order(sights):
+        seen[sight.one] += 1
+        items.append(f"{sight.described} {count_word(seen[sight.one])} {sight.third}")
+    return f"On {background}: {', '.join(items)}. So: {total(sights)}."
+
+
+def total(sights: list[Sight]) -> str:
+    """'a dog, a red circle and three apples': groups from left to right by their mean place."""
+    groups: dict[str, list[Sight]] = {}
+    for sight in sights:
+        groups.setdefault(sight.one, []).append(sight)
+    ordered = sorted(groups.values(), key=lambda group: sum(s.x for s in group) / len(group))
+    return joined(
+        [
+            article(group[0].one) if len(group) == 1 else f"{count_word(len(group))} {group[0].many}"
+            for group in ordered
+        ]
+    )
+
+
+def frames_thinking(frames: list[list[Sight]]) -> str:
+    """Frame by frame, each thing with its row and column: what changes then differs in words."""
+    told = []
+    for sights in frames:
+        items = []
+        for sight in reading_order(sights):
+            row, column = (count_word(place + 1) for place in sight.cell)
+            items.append(f"{sight.described} {row} {column}")
+        told.append(", ".join(items) or "nothing")
+    return f"Frames: {'; '.join(told)}."

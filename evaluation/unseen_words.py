@@ -1,0 +1,67 @@
+"""Words that the front end never saw, in plain sentences: are they spoken as well as by the teacher?
+
+In held-out sentences of ordinary English such words are too few to count. Here one stands in each
+sentence, and its letters alone are judged, in the Talker's speech and in the teacher's.
+"""
+
+from __future__ import annotations
+
+from data.shards import ShardReader
+from data.speech import sentences as corpus
+from data.speech.tts import flite
+from data.speech.tts_corpus import lexicon_split
+from evaluation.judge import hear, knows
+from evaluation.results import error_rate
+from evaluation.setting import SEED, Measured, Setting
+from evaluation.words import letter_errors_of
+from inference.speech import Speaker
+from models.errors import UserError
+
+SHORTEST = 4  # letters: shorter words are lost by the judge whoever speaks
+CARRIERS = (
+    "They talked about the {} for a long time.",
+    "I have never heard of the {} before.",
+    "She wrote a letter about the {} yesterday.",
+    "We can see the {} from here.",
+)
+
+
+def held_out_words(setting: Setting, count: int) -> list[str]:
+    """The most frequent words that neither the lexicon nor the Talker's training taught."""
+    trained_on = setting.data_dir / "speaking_train"
+    taught: set[str] = set()
+    if trained_on.is_dir():
+        reader = ShardReader(trained_on)
+        for i in range(len(reader)):
+            taught |= set(reader.record(i)["words"])
+    words = []
+    for word in corpus.vocabulary(str(setting.real_dir) if setting.real_dir else None):
+        held_out = word.isalpha() and lexicon_split(word) != "train" and word not in taught
+        if held_out and len(word) >= SHORTEST and knows(word):
+            words.append(word)
+            if len(words) == count:
+                return words
+    if not words:
+        raise UserError("no words are left that the front end never saw: give --real_dir")
+    return words
+
+
+def unseen_words(speaker: Speaker, setting: Setting, count: int) -> Measured:
+    """Letter error rates of such words: the teacher's and the Talker's."""
+    words = held_out_words(setting, count)
+    texts = [CARRIERS[i % len(CARRIERS)].format(word) for i, word in enumerate(words)]
+    voices = [speaker.voices[i % len(speaker.voices)] for i in range(len(words))]
+    both = list(zip(texts, voices, strict=True))
+    waves = {
+        "teacher": [flite.synthesise(text, voice).wave for text, voice in both],
+        "talker": [speaker.speak(text, voice, seed=SEED)[0] for text, voice in both],
+    }
+    figures: Measured = {}
+    for name, spoken in waves.items():
+        said = hear(spoken, setting.workers, f"judging words never seen, {name}")
+        pairs = [
+            letter_errors_of({word}, text, heard)
+            for word, text, heard in zip(words, texts, said, strict=True)
+        ]
+        figures[f"{name}/unseen_cer"] = error_rate(pairs, SEED)
+    return figures

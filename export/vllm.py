@@ -1,0 +1,41 @@
+"""The Thinker of a checkpoint as a Hugging Face folder, for vLLM and transformers.
+
+    python -m export.vllm --out build/thinker
+
+The folder holds config.json, model.safetensors and the tokenizer. vLLM serves it to `serve.py
+--thinker_url`, which sends pictures and sounds as embeddings (docs/scale.md).
+"""
+
+import argparse
+import shutil
+import sys
+from pathlib import Path
+
+from inference.generation import thinker_of
+from inference.omni import SHIPPED, Omni
+from models.errors import UserError, one_line_errors
+
+TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
+
+
+@one_line_errors
+def main(argv: list[str] | None = None) -> int:
+    """Returns the exit code."""
+    parser = argparse.ArgumentParser("python -m export.vllm", description=__doc__.split("\n")[0])
+    parser.add_argument("--ckpt_dir", type=Path, default=SHIPPED, help="omni, or text alone")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    args = parser.parse_args(argv)
+    omni = Omni.from_pretrained(args.ckpt_dir)
+    try:
+        args.out.mkdir(parents=True, exist_ok=True)
+        thinker_of(omni.model).save_pretrained(args.out)
+        for name in TOKENIZER:
+            shutil.copyfile(omni.folder / name, args.out / name)
+    except OSError as error:
+        raise UserError(f"cannot write {args.out}: {error.strerror or error}") from None
+    print(f"wrote {args.out}", file=sys.stderr)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

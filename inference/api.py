@@ -1,0 +1,346 @@
+"""Generation on tensors, token ids and plain text: what `from inference import …` gives under these names.
+
+A thin layer: everything is continued by inference.generation. What comes back is like what came in:
+
+| prompt | result |
+| --- | --- |
+| tensor (B, T) or (T,) of ids | tensor (B, T + new), prompt included, right-padded |
+| text, with a tokenizer | text of the answer |
+| `Prompt`, or list of ids | list of new ids |
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import fields, replace
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from inference import generation
+from inference.caching.planning import check_budget, resolve, within
+from inference.config import GenerateConfig
+from inference.generation import PAD_TOKEN_ID, thinker_of
+from inference.prompt import Prompt
+from inference.sampling import make_generators, sample
+from models.errors import UserError
+
+OTHER_NAMES = {"max_new": "max_new_tokens", "ctx": "max_seq_len"}  # the tutorial's own
+SETTINGS = {field.name for field in fields(GenerateConfig)}
+_plans: dict[str, dict] = {}  # what `auto` settings measured in this process
+
+
+def load_model(path: str | Path | None = None, device: str = "cpu", dtype: str = "fp32"):
+    """The networks of a checkpoint folder; `path` may name a file in it. See `Omni.from_pretrained`."""
+    from inference.omni import Omni
+
+    return Omni.from_pretrained(folder_of(path), device, dtype).model
+
+
+def folder_of(path: str | Path | None) -> Path | None:
+    """The checkpoint folder that is meant by it or by a weights file in it."""
+    path = None if path is None else Path(path)
+    return path.parent if path is not None and path.is_file() else path
+
+
+def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> GenerateConfig:
+    """The config with settings in place of its own, made to fit the model; `auto` is measured."""
+    given = {OTHER_NAMES.get(name, name): value for name, value in given.items()}
+    if unknown := given.keys() - SETTINGS:
+        raise UserError(f"unknown setting {', '.join(sorted(unknown))}; see GenerateConfig")
+    config = replace(config or GenerateConfig(), **given)
+    thinker = thinker_of(model)
+    if not hasattr(thinker, "new_cache"):
+        raise UserError(f"model must be a Thinker or an OmniModel, not {type(model).__name__}")
+    if "auto" in (config.cache_kind, config.decode_plan):
+        return resolve(config, thinker, tokenizer or tokenizer_beside(thinker), _plans)
+    limit = thinker.config.max_position_embeddings
+    config = within(config, limit)
+    check_budget(config, thinker, config.max_seq_len or limit)
+    return config
+
+
+def tokenizer_beside(thinker):
+    """The tokenizer of the folder that the weights came from, whose text `auto` is measured on."""
+    from models.tokenizer import Tokenizer
+
+    if thinker.folder is None:
+        raise UserError("auto settings are measured on text: give the tokenizer, or load from a folder")
+    return Tokenizer(Path(thinker.folder) / "tokenizer.model")
+
+
+def encode(tokenizer, text: str) -> list[int]:
+    """Ids of a text to continue, with what opens every text where the tokenizer does not add it."""
+    ids = [int(i) for i in tokenizer.encode(text)]
+    bos = getattr(tokenizer, "bos", None)
+    return ids if bos is None or ids[:1] == [bos] else [bos, *ids]
+
+
+def as_prompts(source, tokenizer, attention_mask: Tensor | None = None) -> list[Prompt]:
+    """What is to be continued, one prompt a row.
+
+    Args:
+        source: Prompt, text, ids, tensor (B, T) or (T,), or a list of the first three.
+        attention_mask: (B, T), 0 where a row is padded; None: pad ids at either end are padding.
+    """
+    if isinstance(source, Prompt):
+        return [source]
+    if isinstance(source, str):
+        if tokenizer is None:
+            raise UserError("a text needs a tokenizer: give tokenizer=, or ids")
+        return [Prompt(encode(tokenizer, source))]
+    if isinstance(source, Tensor):
+        if source.is_floating_point() or source.dim() not in (1, 2):
+            raise UserError(f"input_ids must be integers (B, T), not {source.dtype} {tuple(source.shape)}")
+        rows = source.reshape(-1, source.shape[-1])
+        marks = rows.ne(PAD_TOKEN_ID) if attention_mask is None else attention_mask.reshape(rows.shape)
+        return [Prompt(unpadded(row, mark)) for row, mark in zip(rows, marks.bool(), strict=True)]
+    if isinstance(source, Sequence) and source:
+        if all(isinstance(item, int) for item in source):
+            return [Prompt(list(source))]
+        return [prompt for item in source for prompt in as_prompts(item, tokenizer)]
+    raise UserError(f"cannot continue {type(source).__name__}: give text, ids, a tensor or a Prompt")
+
+
+def unpadded(row: Tensor, real: Tensor) -> list[int]:
+    """Ids between the padding at either end."""
+    places = real.nonzero()[:, 0].tolist()
+    return row[places[0] : places[-1] + 1].tolist() if places else []
+
+
+def result(source, prompts: list[Prompt], replies: list[list[int]], tokenizer):
+    """Replies in the form of the source."""
+    if isinstance(source, str):
+        return tokenizer.decode(replies[0])
+    if isinstance(source, Tensor):
+        # A row keeps the padding it came with, so that prompts begin where they began.
+        rows = [row.tolist() for row in source.reshape(-1, source.shape[-1])]
+        rows = [row + reply for row, reply in zip(rows, replies, strict=True)]
+        longest = max(map(len, rows))
+        padded = [row + [PAD_TOKEN_ID] * (longest - len(row)) for row in rows]
+        return torch.tensor(padded, device=source.device)  # (B, T + new)
+    if isinstance(source, Prompt) or isinstance(source[0], int):
+        return replies[0]
+    texts = all(isinstance(item, str) for item in source)
+    return [tokenizer.decode(reply) for reply in replies] if texts else replies
+
+
+def arranged(first, second, third) -> tuple[Any, Any, GenerateConfig | None]:
+    """(tokenizer, prompt, config) of what follows the model, in either order.
+
+    `tokenizer, prompt, config`, the tokenizer may be left out; or `prompt, config, tokenizer`.
+    """
+    if isinstance(second, GenerateConfig):
+        return third, first, second
+    if second is None:
+        return None, first, third
+    if hasattr(first, "encode"):
+        return first, second, third
+    raise UserError("after the model come the prompt, or the tokenizer and the prompt")
+
+
+def generate(
+    model, tokenizer=None, prompt=None, config: GenerateConfig | None = None, *,
+    input_ids=None, attention_mask: Tensor | None = None, multimodal_emb: Tensor | None = None,
+    use_cache: bool = True, device: str | None = None, **given,
+):
+    """Continue a prompt: `generate(model, input_ids, …)` or `generate(model, tokenizer, prompt, …)`.
+
+    Args:
+        input_ids, prompt: see the module's table.
+        config: settings; those given by name stand in place of its own.
+        attention_mask: (B, T), 0 where a row is padded.
+        multimodal_emb: (1, M, hidden) embeddings of media that come before the text.
+        use_cache: False reads everything again for each token, to see what the cache saves.
+    """
+    source = input_ids
+    if source is None:
+        tokenizer, source, config = arranged(tokenizer, prompt, config)
+    model = model.to(device) if device else model
+    config = settings(config, model, tokenizer, given)
+    prompts = as_prompts(source, tokenizer, attention_mask)
+    if multimodal_emb is not None or not use_cache:
+        if len(prompts) != 1:
+            raise UserError("multimodal_emb and use_cache=False go with one prompt")
+        run = after_embeddings if use_cache else without_cache
+        replies = [run(model, prompts[0], multimodal_emb, config, tokenizer)]
+    else:
+        replies = in_groups(model, prompts, config, tokenizer)
+    return result(source, prompts, replies, tokenizer)
+
+
+def in_groups(
+    model, prompts: list[Prompt], config: GenerateConfig, tokenizer, batch_size: int = 8
+) -> list[list[int]]:
+    """Replies to any number of prompts, so many at a time: compiled decoding takes eight rows."""
+    if not isinstance(batch_size, int) or batch_size < 1:
+        raise UserError(f"batch_size must be at least 1, not {batch_size}")
+    replies: list[list[int]] = []
+    for start in range(0, len(prompts), batch_size):
+        group = prompts[start : start + batch_size]
+        replies += generation.generate_batch(model, group, config, tokenizer)
+    return replies
+
+
+def generate_batch(
+    model, tokenizer=None, prompts=None, config: GenerateConfig | None = None, *,
+    batch_size: int = 8, device: str | None = None, **given,
+) -> list:
+    """Replies to several prompts, `batch_size` at a time: each as it would be alone."""
+    tokenizer, prompts, config = arranged(tokenizer, prompts, config)
+    if isinstance(prompts, str) or not isinstance(prompts, Sequence | Tensor):
+        raise UserError(f"prompts must be a list, not {type(prompts).__name__}")
+    model = model.to(device) if device else model
+    config = settings(config, model, tokenizer, given)
+    rows = as_prompts(prompts, tokenizer) if len(prompts) else []
+    if not rows:
+        return []
+    return result(prompts, rows, in_groups(model, rows, config, tokenizer, batch_size), tokenizer)
+
+
+def generate_iter(
+    model, tokenizer=None, prompt=None, config: GenerateConfig | None = None, **given
+) -> Iterator[int]:
+    """The reply's token ids as they are chosen."""
+    tokenizer, source, config = arranged(tokenizer, prompt, config)
+    config = settings(config, model, tokenizer, given)
+    (one,) = single(as_prompts(source, tokenizer))
+    return generation.generate_iter(model, one, config, tokenizer)
+
+
+def generate_stream(
+    model, tokenizer=None, prompt=None, config: GenerateConfig | None = None, **given
+) -> Iterator[int]:
+    """The same under its other name."""
+    return generate_iter(model, tokenizer, prompt, config, **given)
+
+
+def single(prompts: list[Prompt]) -> list[Prompt]:
+    """Refuse several prompts where one is continued."""
+    if len(prompts) != 1:
+        raise UserError(f"one prompt at a time is streamed, not {len(prompts)}: use generate_batch")
+    return prompts
+
+
+def after_embeddings(
+    model, prompt: Prompt, media: Tensor, config: GenerateConfig, tokenizer
+) -> list[int]:
+    """The reply to media embeddings (1, M, hidden) with the prompt behind them."""
+    if media.dim() != 3 or len(media) != 1 or media.shape[-1] != thinker_of(model).config.hidden_size:
+        raise UserError(f"multimodal_emb must be (1, M, hidden), not {tuple(media.shape)}")
+    thinker = thinker_of(model)
+    length = media.shape[1] + len(prompt)
+    room = generation.context_length(model, config) - length
+    if room < 1:
+        raise UserError(f"media and prompt have {length} tokens and the context no room for a reply")
+    cache = generation.new_cache(model, 1, length + min(room, config.max_new_tokens), config)
+    with torch.inference_mode():
+        x = torch.cat([media, generation.embed(model, [prompt])], dim=1)  # (1, M + T, hidden)
+        logits = thinker.logits(thinker.hidden(x, cache=cache)[:, -1])  # (1, V)
+    watch = generation.StopWatch(config.stop_strings, tokenizer)
+    rows = generation.Rows([prompt.ids], [room], [watch])
+    steps = generation.decode(model, logits, cache, config, rows, generation.Timing())
+    return [token for (token,) in steps]
+
+
+@torch.inference_mode()
+def without_cache(
+    model, prompt: Prompt, media: Tensor | None, config: GenerateConfig, tokenizer
+) -> list[int]:
+    """The reply, everything read again for each token."""
+    thinker, reply = thinker_of(model), []
+    start = generation.embed(model, [prompt])  # (1, T, hidden)
+    x = start if media is None else torch.cat([media, start], dim=1)  # (1, M + T, hidden)
+    generators = make_generators(config.seed, 1)
+    seen = generation.first_seen([prompt.ids], thinker.logits(x[:, -1]), config)
+    limit = min(config.max_new_tokens, generation.context_length(model, config) - x.shape[1])
+    while len(reply) < limit:
+        logits = thinker.logits(thinker.hidden(x)[:, -1])  # (1, V)
+        token = int(sample(logits, config, generators, seen))
+        if token == config.eos_token_id:
+            break
+        reply.append(token)
+        if seen is not None:
+            seen[0, token] = True
+        x = torch.cat([x, thinker.embed(torch.tensor([[token]], device=x.device))], dim=1)
+    return reply
+
+
+class Generator(generation.Generator):
+    """A context that grows: every call continues it, `reset` starts afresh.
+
+    `Generator(model, config=…, device=…)`, or `Generator.from_checkpoint(folder)`.
+    """
+
+    def __init__(
+        self, model=None, config: GenerateConfig | None = None, reserve: int | None = None,
+        tokenizer=None, device: str | None = None, *,
+        checkpoint_path: str | Path | None = None, tokenizer_path: str | Path | None = None,
+    ) -> None:
+        """`model`, or the folder (`checkpoint_path`) to load it from; `reserve`: tokens of the cache."""
+        if (model is None) == (checkpoint_path is None):
+            raise UserError("give a model, or checkpoint_path, the folder to load it from")
+        if model is None:
+            model, tokenizer = loaded(checkpoint_path, tokenizer_path, device)
+        config = settings(config, model, tokenizer, {})
+        super().__init__(model, config, reserve, tokenizer, device)
+
+    @classmethod
+    def from_checkpoint(
+        cls, checkpoint_path: str | Path, tokenizer_path: str | Path | None = None,
+        device: str = "cpu", config: GenerateConfig | None = None,
+    ) -> "Generator":
+        """A generator of a checkpoint folder, with its tokenizer or that of another folder."""
+        return cls(
+            config=config, device=device, checkpoint_path=checkpoint_path, tokenizer_path=tokenizer_path
+        )
+
+    def generate(self, prompt, config: GenerateConfig | None = None, **given):
+        """Continue the context; the result is like the prompt, see this module.
+
+        A text begins a context of its own; rows of a tensor are answered without one.
+        """
+        config = settings(config or self.config, self.model, self.tokenizer, given)
+        prompts = as_prompts(prompt, self.tokenizer)
+        if isinstance(prompt, str):
+            self.reset()
+        if len(prompts) > 1:
+            replies = in_groups(self.model, prompts, config, self.tokenizer)
+        else:
+            replies = [list(self.stream(prompts[0], config))]
+        return result(prompt, prompts, replies, self.tokenizer)
+
+    def generate_batch(self, prompts, batch_size: int = 8, **given) -> list:
+        """Replies to several prompts, `batch_size` at a time, without the context."""
+        config = settings(self.config, self.model, self.tokenizer, given)
+        return generate_batch(self.model, self.tokenizer, prompts, config, batch_size=batch_size)
+
+    def generate_iter(self, prompt, **given) -> Iterator[int]:
+        """The reply's token ids as they are chosen, in this context."""
+        config = settings(self.config, self.model, self.tokenizer, given)
+        (one,) = single(as_prompts(prompt, self.tokenizer))
+        return self.stream(one, config)
+
+    generate_stream = generate_iter
+
+
+def loaded(folder: str | Path, tokenizer_path: str | Path | None, device: str | None):
+    """Model and tokenizer of a checkpoint folder; the tokenizer may be another folder's."""
+    from inference.omni import Omni
+    from models.tokenizer import Tokenizer
+
+    omni = Omni.from_pretrained(folder_of(folder), device or "cpu")
+    if tokenizer_path is None:
+        return omni.model, omni.tokenizer
+    path = Path(tokenizer_path)
+    return omni.model, Tokenizer(path / "tokenizer.model" if path.is_dir() else path)
+
+
+def sample_top_p(probs: Tensor, p: float) -> Tensor:
+    """Draw from the fewest likeliest tokens whose probabilities reach `p`. (..., V) -> (..., 1)"""
+    from inference.sampling import apply_top_p
+
+    logits = apply_top_p(probs.reshape(-1, probs.shape[-1]).log(), p)
+    return torch.multinomial(logits.softmax(-1), 1).reshape(*probs.shape[:-1], 1)
+
+

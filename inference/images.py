@@ -1,0 +1,163 @@
+"""Pictures from whatever Pillow opens, HEIC through pillow-heif, the rest through FFmpeg.
+
+The content decides, never the name. An animation or a multi-page file shows its first frame.
+"""
+
+import warnings
+
+import numpy as np
+
+from inference.source import LIMITS, Limits, Source, as_source
+from models.errors import UserError
+
+# EPS starts Ghostscript; the others are stubs that only a plug-in could read.
+NOT_OPENED = {"EPS", "WMF", "GRIB", "BUFR", "HDF5", "FITS", "MPEG"}
+HEIF_BRANDS = (b"heic", b"heix", b"hevc", b"heim", b"heis", b"mif1", b"msf1")
+
+
+def load_image(source, limits: Limits = LIMITS):
+    """A picture as an upright RGB PIL image, clear parts on white.
+
+    Args:
+        source: a path, bytes, a binary file object, a PIL image, or a uint8 array
+            (H, W[, 1|3|4]).
+
+    Raises:
+        UserError: not a picture, damaged, or above a limit.
+    """
+    from PIL import Image
+
+    if isinstance(source, Image.Image):
+        return decoded(source, "the image", limits)
+    file = as_source(source, "image", limits)
+    if file is None:
+        return decoded(from_array(source), "the image", limits)
+    with warnings.catch_warnings():  # large but under the limit: read it quietly
+        warnings.simplefilter("ignore")
+        with file.open() as stream:
+            image = opened(stream, file)
+            if image is not None:
+                with image:
+                    return decoded(image, file.name, limits)
+    from inference.video import still_picture  # JPEG XL, OpenEXR, DPX, … : what FFmpeg knows more
+
+    return decoded(still_picture(file, limits), file.name, limits)
+
+
+def opened(stream, file: Source):
+    """The PIL image of a stream, not yet decoded; None where Pillow does not know the format."""
+    from PIL import Image
+
+    Image.init()
+    formats = [name for name in Image.ID if name not in NOT_OPENED]
+    if is_heif(stream.read(12)) and "HEIF" not in formats:
+        register_heif(file.name)
+        formats.append("HEIF")
+    stream.seek(0)
+    try:
+        return Image.open(stream, formats=formats)
+    except Image.UnidentifiedImageError:
+        return None
+    except Image.DecompressionBombError:
+        raise too_large(file.name, 2 * (Image.MAX_IMAGE_PIXELS or 0)) from None
+    except Exception as error:  # noqa: BLE001 (damaged files make Pillow raise nearly anything)
+        raise UserError(f"{file.name} is corrupt: {error}") from None
+
+
+def is_heif(head: bytes) -> bool:
+    """Whether a file that begins so is HEIC, as phones write pictures."""
+    return head[4:8] == b"ftyp" and head[8:12] in HEIF_BRANDS
+
+
+def register_heif(name: str) -> None:
+    """Let Pillow read HEIC."""
+    try:
+        from pillow_heif import register_heif_opener
+    except ImportError:
+        raise UserError(
+            f"{name} is a HEIC picture: `pip install pillow-heif`, or save it as JPEG"
+        ) from None
+    register_heif_opener()
+
+
+def decoded(image, name: str, limits: Limits):
+    """All pixels of the first frame, so that a broken file fails here -> upright RGB."""
+    from PIL import Image
+
+    from models.vision import upright_rgb  # torch: loaded only once a picture is read
+
+    if image.width * image.height > limits.max_pixels:
+        raise too_large(name, limits.max_pixels)
+    try:
+        if getattr(image, "n_frames", 1) > 1:
+            image.seek(0)
+        image.load()
+        return upright_rgb(eight_bits(image))
+    except Image.DecompressionBombError:
+        raise too_large(name, limits.max_pixels) from None
+    except Exception as error:  # noqa: BLE001 (damaged files make Pillow raise nearly anything)
+        raise UserError(f"{name} is corrupt: {error or type(error).__name__}") from None
+
+
+def eight_bits(image):
+    """Deep greys scaled to 8 bits, where Pillow would clip them to white; others as they are."""
+    from PIL import Image
+
+    if image.mode.startswith("I"):
+        return Image.fromarray((np.asarray(image).clip(0, 65_535) // 257).astype(np.uint8))
+    if image.mode == "F":  # 0 … 1 by convention, or 0 … 255
+        values = np.nan_to_num(np.asarray(image), posinf=0.0, neginf=0.0)  # (H, W)
+        scale = 255.0 if values.max() <= 1.0 else 1.0
+        return Image.fromarray((values * scale).clip(0, 255).astype(np.uint8))
+    return image
+
+
+def from_array(source):
+    """A PIL image of a uint8 array (H, W[, 1|3|4])."""
+    from PIL import Image
+
+    array = np.asarray(source)
+    if array.dtype != np.uint8 or array.ndim not in (2, 3) or 0 in array.shape:
+        raise UserError(
+            "an image must be a path, bytes, a file, a PIL image or a uint8 array of shape "
+            f"(height, width[, channels]), not {array.dtype} of {array.shape}"
+        )
+    array = array[..., 0] if array.ndim == 3 and array.shape[2] == 1 else array
+    if array.ndim == 3 and array.shape[2] not in (3, 4):
+        raise UserError(f"an image array has 1, 3 or 4 channels in last place, not {array.shape}")
+    return Image.fromarray(array)
+
+
+def animation(file: Source, count: int, limits: Limits) -> list:
+    """Evenly spaced frames of an animated or multi-page picture; [] when it is none."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        with file.open() as stream:
+            try:
+                image = opened(stream, file)
+                total = getattr(image, "n_frames", 1)
+            except Exception:  # noqa: BLE001 (FFmpeg, asked next, has the last word)
+                return []
+            if image is None or total < 2 or image.width * image.height > limits.max_pixels:
+                return []
+            return [frame for index in middles(total, count) if (frame := page(image, index))]
+
+
+def page(image, index: int):
+    """One frame as RGB; None where the file is damaged there."""
+    from models.vision import upright_rgb
+
+    try:
+        image.seek(index)
+        return upright_rgb(eight_bits(image))
+    except Exception:  # noqa: BLE001 (damaged from here on: what came before is still seen)
+        return None
+
+
+def middles(total: int, count: int) -> list[int]:
+    """Indices at the middles of `count` equal parts of `total`; fewer where it has fewer."""
+    return sorted({int((part + 0.5) / count * total) for part in range(count)})
+
+
+def too_large(name: str, pixels: int) -> UserError:
+    return UserError(f"{name} has more than {pixels // 1_000_000} million pixels: make it smaller first")

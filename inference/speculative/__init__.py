@@ -1,0 +1,1 @@
+"""Speculative decoding: drafts that guess the next tokens, and the generator that checks them."""

@@ -1,0 +1,242 @@
+"""SpeechEngine: the Talker's frames of many sentences in one loop, and their sound beside it.
+
+One thread makes a frame of each sentence at a time (continuous batching): the Talker's step costs
+nearly the same for sixteen rows as for one. Another decodes frames into sound, first for whoever
+has got the least of it. Both yield the processor to the decode loop of texts.
+"""
+
+import heapq
+import itertools
+import logging
+import os
+import threading
+from collections import deque
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from inference.normalisation import normalise
+from inference.omni import Omni
+from inference.speech import TEMPERATURE, Speaker
+from inference.synthesis import CHUNK, waveform
+from models.talker import Talker, align
+from serving.rows import RowStore
+
+MAX_ROWS = 16  # sentences that are made together
+CAPACITY = 1024  # frames of the Talker's cache: 41 s, more than a sentence takes
+NICENESS = 5  # of the speaking threads: words come before their sound
+
+log = logging.getLogger("serving")
+
+
+@dataclass(eq=False)
+class Sentence:
+    """One sentence to be said.
+
+    `deliver` is called in an engine's thread with each chunk of sound, float32 (samples,) at
+    16 kHz, then once with None, or with the error that ended it.
+    """
+
+    text: str
+    voice: str
+    speed: float
+    deliver: Callable[[np.ndarray | Exception | None], None]
+    cancelled: bool = False
+    made: int = 0  # frames so far
+    whole: bool = False  # all frames are made
+    codes: deque[Tensor] = field(default_factory=deque)  # frames (K,) without sound as yet
+    waits: bool = False  # in the queue for sound
+    served: int = 0  # samples delivered
+
+    def read(self, speaker: Speaker, seed: int = 0) -> None:
+        """Phones, and what each frame must say."""
+        talker = speaker.talker
+        ready = speaker.frontend(normalise(self.text), self.voice, self.speed)
+        where = align(ready.seconds[None], talker.config.frame_seconds)
+        voice = torch.tensor([speaker.frontend.voice_id(self.voice)])
+        self.condition = talker.condition(
+            ready.phones[None], ready.starts[None], voice, where
+        )[0]  # (T, D)
+        self.before = self.condition.new_zeros(talker.from_codes.in_features)  # (K·64,)
+        self.noise = torch.Generator().manual_seed(seed)
+        self.wave = waveform(speaker.codec, speaker.vocoder, self._chunks())
+
+    @property
+    def settled(self) -> bool:
+        """Whether its frames give sound: a chunk of them, or the last."""
+        return self.whole or len(self.codes) >= CHUNK
+
+    def _chunks(self) -> Iterator[Tensor]:
+        """Frames as they are taken for sound, each time all there are: (1, t, K)."""
+        while self.codes:
+            taken = [self.codes.popleft() for _ in range(len(self.codes))]
+            yield torch.stack(taken)[None]
+
+
+class TalkerRows:
+    """Sentences whose frames are made together."""
+
+    def __init__(self, talker: Talker) -> None:
+        self.talker = talker
+        cache = talker.new_cache(MAX_ROWS, CAPACITY, talker.codebooks)
+        self.store, self.active = RowStore(cache, CAPACITY), []
+
+    def admit(self, sentence: Sentence) -> None:
+        self.store.admit()
+        self.active.append(sentence)
+
+    def step(self) -> None:
+        """One frame of each sentence."""
+        rows = self.active
+        condition = torch.stack([one.condition[one.made] for one in rows])[:, None]  # (B, 1, D)
+        before = torch.stack([one.before for one in rows])[:, None]  # (B, 1, K·64)
+        cache, starts = self.store.ready(), self.store.starts()
+        x = self.talker.frames(condition, before, cache, starts)[:, -1]  # (B, D)
+        codes, vectors = self.talker.frame(x, TEMPERATURE, [one.noise for one in rows])
+        self.store.grow()
+        for one, code, vector in zip(rows, codes, vectors, strict=True):
+            one.before, one.made = vector, one.made + 1
+            one.codes.append(code)
+            one.whole = one.made == len(one.condition)
+
+    def retire(self) -> None:
+        """Let go of sentences that are made, or not wanted any more."""
+        for row in reversed(range(len(self.active))):
+            if self.active[row].whole or self.active[row].cancelled:
+                self.store.retire(row)
+                self.active[row] = self.active[-1]
+                self.active.pop()
+
+
+class SpeechEngine:
+    """Says sentences, MAX_ROWS at a time; others wait in the order they came."""
+
+    def __init__(self, omni: Omni) -> None:
+        self.omni = omni
+        self.waiting: deque[Sentence] = deque()
+        self.sounding: list[tuple[int, int, Sentence]] = []  # a heap: who has had the least first
+        self.numbers = itertools.count()
+        self.closed = False
+        self.changed = threading.Condition()
+        self.threads = [
+            threading.Thread(target=self._run, args=(each,), name=name, daemon=True)
+            for name, each in (("talk", self._talk), ("vocode", self._sound))
+        ]
+        self.rows: TalkerRows | None = None
+
+    @cached_property
+    def speaker(self) -> Speaker:
+        return self.omni.speaker
+
+    def start(self) -> None:
+        for thread in self.threads:
+            thread.start()
+
+    def close(self) -> None:
+        """Stop; what is unfinished ends with an error."""
+        with self.changed:
+            self.closed = True
+            self.changed.notify_all()
+        for thread in self.threads:
+            thread.join()
+
+    def say(self, sentence: Sentence) -> None:
+        """Queue a sentence. Call from any thread."""
+        with self.changed:
+            if self.closed:
+                raise RuntimeError("the server stops")
+            self.waiting.append(sentence)
+            self.changed.notify_all()
+
+    def _run(self, work: Callable[[], None]) -> None:
+        """One of the threads: gentle to others, and never ended by a failure."""
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        with torch.inference_mode():
+            while not self.closed:
+                work()
+
+    # ---- frames
+
+    def _talk(self) -> None:
+        """Admit, step, hand over."""
+        rows = self.rows
+        with self.changed:
+            busy = rows is not None and rows.active
+            self.changed.wait_for(lambda: self.waiting or busy or self.closed)
+            if self.closed:
+                return self._fail(RuntimeError("the server stops"))
+            new = None
+            if self.waiting and (rows is None or len(rows.active) < MAX_ROWS):
+                new = self.waiting.popleft()
+        try:
+            if rows is None:
+                rows = self.rows = TalkerRows(self.speaker.talker)
+            if new is not None and not new.cancelled:
+                self._admit(new)
+            if rows.active:
+                rows.step()
+                self._offer(rows.active)
+                rows.retire()
+        except Exception as error:
+            log.exception("speaking failed; its sentences end with an error")
+            self._fail(error)
+
+    def _admit(self, sentence: Sentence) -> None:
+        try:
+            sentence.read(self.speaker)
+            self.rows.admit(sentence)
+        except Exception as error:  # this sentence's alone
+            sentence.deliver(error)
+
+    def _offer(self, sentences: list[Sentence]) -> None:
+        """Queue for sound what has enough frames."""
+        with self.changed:
+            for one in sentences:
+                if one.settled and not one.waits:
+                    one.waits = True
+                    heapq.heappush(self.sounding, (one.served, next(self.numbers), one))
+                    self.changed.notify_all()
+
+    def _fail(self, error: Exception) -> None:
+        with self.changed:
+            active = self.rows.active if self.rows else []
+            lost = [*active, *self.waiting]
+            self.waiting.clear()
+        self.rows = None
+        for one in lost:
+            one.cancelled = True
+            one.deliver(error)
+
+    # ---- sound
+
+    def _sound(self) -> None:
+        """The sound of one sentence's frames."""
+        with self.changed:
+            self.changed.wait_for(lambda: self.sounding or self.closed)
+            if self.closed:
+                return
+            _, _, one = heapq.heappop(self.sounding)
+            last = one.whole  # before its frames are taken: none come after them
+        if one.cancelled:
+            return
+        try:
+            for wave in one.wave if last else itertools.islice(one.wave, 1):
+                sound = self.speaker.loudness(one.voice).level(wave[0].float().numpy())
+                one.served += len(sound)
+                one.deliver(sound)
+            if last:
+                one.deliver(None)
+        except Exception as error:
+            log.exception("the sound of a sentence failed")
+            one.cancelled = True
+            one.deliver(error)
+            return
+        with self.changed:
+            one.waits = False
+            again = one.settled and not last
+        if again:
+            self._offer([one])

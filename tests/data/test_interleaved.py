@@ -1,0 +1,122 @@
+"""Interleaved dialogues: what they ask is true where it is asked, and nothing held out is in training."""
+
+from __future__ import annotations
+
+import random
+from itertools import islice
+
+from data.dialogue.chitchat import BIGGER, BY_SIZE, CHITCHAT, REACTIONS
+from data.dialogue.conversation import score_turn
+from data.dialogue.draw import FURTHER, Draw, share
+from data.dialogue.out_of_scope import outside, quiz, quiz_split
+from data.dialogue.social import NO_PICTURE, NO_SOUND
+from data.interleaved import segments
+from data.scenes.build import MakeScene
+
+UTTERANCE = {"text": "The old man bought a new hat.", "kind": "sentence"}
+
+
+def scene(rng: random.Random) -> dict:
+    return MakeScene(1, "train").describe(rng.randrange(500))[1]
+
+
+def photo(rng: random.Random) -> dict:
+    return {"name": "fox", "other": "cat"}
+
+
+SOURCES = {"scene": scene, "photo": photo, "heard": lambda rng: UTTERANCE}
+
+
+def dialogue(seed: int, split: str = "train", length: int = 25):
+    return list(islice(segments(random.Random(seed), split, SOURCES, ["Who was Nero?"]), length))
+
+
+def test_the_same_seed_makes_the_same_dialogue_and_all_kinds_come() -> None:
+    assert dialogue(1) == dialogue(1)
+    assert dialogue(1) != dialogue(2)
+    kinds = {segment.kind for seed in range(20) for segment in dialogue(seed)}
+    assert kinds == {"talk", "back", "scene", "photo", "heard", "again"}
+
+
+def test_what_is_shown_is_not_missed_and_what_is_not_is_not_asked_about() -> None:
+    for seed in range(60):
+        view, heard = None, ""
+        for segment in dialogue(seed):
+            answers = {question["answer"] for question in segment.asked}
+            if segment.kind == "back":
+                assert view is not None
+            if segment.kind == "again":
+                assert answers == {heard}
+            if view is not None:
+                assert NO_PICTURE not in answers
+            if heard:
+                assert NO_SOUND not in answers
+            if segment.kind in ("scene", "photo"):
+                view = segment
+            if segment.kind == "heard":
+                heard = segment.record["text"]
+
+
+def test_questions_go_back_to_the_picture_shown_last() -> None:
+    for seed in range(30):
+        view = None
+        for segment in dialogue(seed):
+            if segment.kind in ("scene", "photo"):
+                view = segment
+            if segment.kind == "back" and view.kind == "scene":
+                record = view.record
+                known = record["questions"] + [q for two in record["follow_ups"] for q in two]
+                assert all(q["answer"] in {k["answer"] for k in known} for q in segment.asked)
+
+
+def test_a_name_is_asked_for_after_it_was_told_and_only_then_known() -> None:
+    told = 0
+    for seed in range(60):
+        name = None
+        talk = [segment for segment in dialogue(seed) if segment.kind == "talk"]
+        for question in (q for segment in talk for q in segment.asked):
+            if question["kind"] == "name" and name is None:
+                name = question["answer"].removeprefix("Nice to meet you, ").rstrip("!")
+            elif question["kind"] == "name":
+                told += 1
+                assert question["answer"] == f"Your name is {name}."
+            if question["kind"] == "no_name":
+                assert name is None
+    assert told > 5
+
+
+def test_held_out_wordings_of_chatter_are_not_practised() -> None:
+    lists = [wordings for wordings, _ in REACTIONS] + [BIGGER]
+    for wordings in lists:
+        held = share(wordings, "dev") + share(wordings, "test")
+        assert held and FURTHER[wordings[0]]
+        assert not set(held) & {*share(wordings, "train"), *FURTHER[wordings[0]]}
+
+
+def test_what_is_slow_to_learn_comes_more_often_in_training_alone() -> None:
+    shares = {}
+    for split in ("train", "dev", "test"):
+        kinds = [segment.kind for seed in range(60) for segment in dialogue(seed, split)]
+        shares[split] = kinds.count("again") / len(kinds)
+    assert shares["train"] > 1.5 * max(shares["dev"], shares["test"])
+
+
+def test_chatter_is_right_by_its_own_check_and_animals_keep_their_order() -> None:
+    for kind, (make, _) in CHITCHAT.items():
+        draw = Draw(random.Random(kind), "train")
+        for _ in range(50):
+            turn = make(draw)[0]
+            assert score_turn(turn.answer, {"answer": turn.answer, "accept": turn.accept})
+            if kind == "bigger":
+                large = turn.answer.removesuffix(" is bigger.").split(" ", 1)[1]
+                small = next(a for a in BY_SIZE if f" {a}" in turn.question.replace(large, ""))
+                assert BY_SIZE.index(large) > BY_SIZE.index(small)
+
+
+def test_the_quiz_leaves_out_what_the_world_knows_and_has_three_parts(tmp_path) -> None:
+    assert outside("Who wrote the first novel about a whale?")
+    assert not outside("What is the capital of Peru, a country in the south?")
+    assert not outside("Which of these is a bird that cannot fly?")
+    assert quiz(None, "train") == []
+    parts = [quiz_split(f"Who was person number {i}?") for i in range(300)]
+    assert parts.count("train") > 240 and {"dev", "test"} < set(parts)

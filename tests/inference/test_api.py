@@ -1,0 +1,137 @@
+"""Tensors, ids and plain text in, the same kind out: the names that inference guides document."""
+
+import pytest
+import torch
+
+from inference import (
+    GenerateConfig,
+    Generator,
+    Prompt,
+    generate,
+    generate_batch,
+    generate_iter,
+    generate_stream,
+    load_model,
+    sample_top_p,
+)
+from inference.api import tokenizer_beside
+from models.errors import UserError
+
+IDS = [1, 40, 50, 60, 90]
+
+
+@pytest.fixture
+def model(omni):
+    return omni.model
+
+
+def reply(model, **given) -> list[int]:
+    return generate(model, IDS, max_new_tokens=8, **given)
+
+
+def test_a_tensor_gives_a_tensor_with_the_prompt(model):
+    out = generate(model, torch.tensor([IDS]), max_new_tokens=8)
+    assert out.tolist() == [IDS + reply(model)]
+    assert generate(model, input_ids=torch.tensor([IDS]), max_new_tokens=8).tolist() == out.tolist()
+
+
+def test_rows_of_a_padded_tensor_are_answered_as_alone(model):
+    short = IDS[:3]
+    rows = torch.tensor([IDS, [3, 3, *short]])
+    alone = [generate(model, ids, max_new_tokens=8) for ids in (IDS, short)]
+    out = generate(model, rows, max_new_tokens=8).tolist()
+    assert [row[5 : 5 + len(said)] for row, said in zip(out, alone, strict=True)] == alone
+    mask = torch.tensor([[1, 1, 1, 1, 1], [0, 0, 1, 1, 1]])
+    assert generate(model, rows, attention_mask=mask, max_new_tokens=8).tolist() == out
+
+
+def test_text_gives_text(omni):
+    text = generate(omni.model, omni.tokenizer, "Once upon", max_new_tokens=8)
+    ids = [omni.tokenizer.bos, *omni.tokenizer.encode("Once upon")]
+    assert text == omni.tokenizer.decode(generate(omni.model, ids, max_new_tokens=8))
+    prompts = ["Once upon", "The", "A"]
+    many = generate_batch(omni.model, omni.tokenizer, prompts=prompts, batch_size=2, max_new_tokens=8)
+    assert many == [generate(omni.model, omni.tokenizer, p, max_new_tokens=8) for p in prompts]
+
+
+def test_streams_give_the_same_tokens(omni):
+    expected = reply(omni.model)
+    assert list(generate_iter(omni.model, IDS, max_new_tokens=8)) == expected
+    assert list(generate_stream(omni.model, torch.tensor([IDS]), max_new_tokens=8)) == expected
+
+
+def test_without_a_cache_and_after_embeddings_the_same(model):
+    expected = reply(model)
+    assert reply(model, use_cache=False) == expected
+    thinker = model.thinker
+    media = thinker.embed(torch.tensor([IDS[:2]])).detach()  # any embeddings will do
+    for use_cache in (True, False):
+        given = {"multimodal_emb": media, "max_new": 8, "ctx": 64, "use_cache": use_cache}
+        assert generate(model, IDS[2:], **given) == expected
+
+
+def test_a_generator_goes_on_until_it_is_reset(omni):
+    config = GenerateConfig(max_new_tokens=8)
+    generator = Generator(omni.model, config=config, device="cpu")
+    first = generator.generate(torch.tensor([IDS]))
+    said = first[0, len(IDS) :].tolist()
+    second = generator.generate(torch.tensor([[77, 78]]))
+    assert second[0, 2:].tolist() == generate(omni.model, [*IDS, *said, 77, 78], max_new_tokens=8)
+    generator.reset()
+    assert torch.equal(generator.generate(torch.tensor([IDS])), first)
+    generator.reset()
+    assert list(generator.generate_iter(torch.tensor([IDS]))) == said
+
+
+def test_a_generator_of_a_folder_answers_text(nano_text_dir, omni):
+    for given in ({"checkpoint_path": nano_text_dir}, {
+        "checkpoint_path": nano_text_dir / "model.safetensors", "tokenizer_path": nano_text_dir,
+        "device": "cpu",
+    }):
+        generator = Generator(**given)
+        text = generator.generate("Once", max_new_tokens=8, temperature=0.7, top_p=0.9, seed=0)
+        assert isinstance(text, str) and text
+        assert generator.generate("Once", max_new_tokens=8) == generate(
+            load_model(nano_text_dir), omni.tokenizer, "Once", max_new_tokens=8
+        )
+    assert Generator.from_checkpoint(nano_text_dir).generate_batch(["A", "B"], batch_size=1)
+
+
+def test_auto_is_measured_without_a_tokenizer_too(omni, nano_text_dir):
+    model = load_model(nano_text_dir)
+    assert tokenizer_beside(model).encode("dog") == omni.tokenizer.encode("dog")
+    config = GenerateConfig(cache_kind="auto", max_seq_len=64, max_new_tokens=4)
+    assert Generator(model, config).config.cache_kind != "auto"
+
+
+def test_top_p_example_of_the_guide_keeps_four_tokens():
+    probs = torch.tensor([[0.40, 0.25, 0.15, 0.10, 0.05, 0.03, 0.02]])
+    torch.manual_seed(0)
+    drawn = {int(sample_top_p(probs, 0.9 - 1e-6)) for _ in range(300)}
+    assert drawn == {0, 1, 2, 3}
+    assert sample_top_p(probs, 0.9).shape == (1, 1)
+
+
+def test_do_sample_is_greedy_or_not():
+    assert GenerateConfig(do_sample=False, temperature=0.7).temperature == 0.0
+    assert GenerateConfig(do_sample=True).temperature == 1.0
+    assert GenerateConfig(do_sample=True, temperature=0.7).temperature == 0.7
+
+
+@pytest.mark.parametrize("call, words", [
+    (lambda m, t: generate(m, 3), "cannot continue int"),
+    (lambda m, t: generate(m, "hello"), "needs a tokenizer"),
+    (lambda m, t: generate(m, torch.zeros(1, 2)), "must be integers"),
+    (lambda m, t: generate(m, IDS, max_tokens=3), "unknown setting max_tokens"),
+    (lambda m, t: generate("model", IDS), "must be a Thinker or an OmniModel"),
+    (lambda m, t: generate(m, IDS, IDS), "prompt, or the tokenizer"),
+    (lambda m, t: generate_batch(m, t, "Hello"), "must be a list"),
+    (lambda m, t: generate_batch(m, t, ["Hello"], batch_size=0), "at least 1"),
+    (lambda m, t: generate_iter(m, torch.tensor([IDS, IDS])), "one prompt at a time"),
+    (lambda m, t: generate(m, Prompt([])), "empty"),
+    (lambda m, t: Generator(), "give a model"),
+    (lambda m, t: generate(m, IDS, multimodal_emb=torch.zeros(2, 2)), "multimodal_emb"),
+])
+def test_wrong_types_get_one_line(omni, call, words):
+    with pytest.raises(UserError, match=words):
+        call(omni.model, omni.tokenizer)

@@ -1,0 +1,240 @@
+"""Files from people's own desks: containers, channels, levels, shapes, damage. One line or an answer."""
+
+import io
+import random
+import time
+from pathlib import Path
+
+import av
+import numpy as np
+import pytest
+import soundfile
+from PIL import Image
+
+from inference.media import Limits, load_audio, load_image, load_video
+from inference.vad import has_speech
+from inference.waveform import downmix
+from models.errors import UserError
+from models.vision import image_to_tensor
+from tests.conftest import ROOT
+from tests.inference.conftest import tone
+
+CASES = ROOT / "tests" / "fixtures" / "cases"
+RATE = 16_000  # Hz
+CONTAINERS = [  # name, codec, rate
+    ("a.m4a", "aac", 44_100), ("a.mp4", "aac", 48_000), ("a.3gp", "aac", 16_000),
+    ("a.mov", "pcm_s16le", 22_050), ("a.webm", "libopus", 48_000), ("a.mkv", "libmp3lame", 16_000),
+    ("a.wma", "wmav2", 44_100), ("a.aac", "aac", 32_000), ("a.avi", "mp2", 44_100),
+    ("a.ts", "mp2", 48_000), ("a.au", "pcm_mulaw", 8_000), ("a.mp3", "libmp3lame", 24_000),
+    ("a.opus", "libopus", 48_000), ("a.caf", "alac", 44_100),
+]  # fmt: skip
+
+
+def recording() -> np.ndarray:
+    return soundfile.read(ROOT / "examples" / "sample_audio.wav", dtype="float32")[0]  # (samples,)
+
+
+def encode(path: Path, codec: str, rate: int) -> None:
+    """The shipped recording by PyAV in the container of the path's name."""
+    with av.open(str(path), "w") as out:
+        stream = out.add_stream(codec, rate=rate, layout="mono")
+        stream.bit_rate = 64_000
+        pcm = (recording() * 32_767).astype(np.int16)[None]  # (1, samples)
+        frame = av.AudioFrame.from_ndarray(pcm, format="s16", layout="mono")
+        frame.sample_rate = RATE
+        resampler = av.AudioResampler(stream.format.name, "mono", rate, stream.codec_context.frame_size or 0)
+        for part in [*resampler.resample(frame), *resampler.resample(None)]:
+            out.mux(stream.encode(part))
+        out.mux(stream.encode())
+
+
+def likeness(a: np.ndarray, b: np.ndarray) -> float:
+    """Largest cross-correlation over all delays, which codecs add; 1 = equal."""
+    size = len(a) + len(b)
+    both = np.fft.irfft(np.fft.rfft(a, size) * np.fft.rfft(b, size).conj(), size)  # (size,)
+    return float(both.max() / np.sqrt((a**2).sum() * (b**2).sum()))
+
+
+@pytest.mark.parametrize(("name", "codec", "rate"), CONTAINERS)
+def test_containers_are_heard_whatever_they_are_called(name, codec, rate, tmp_path):
+    encode(tmp_path / name, codec, rate)
+    (tmp_path / name).rename(tmp_path / "x.bin")
+    for source in (tmp_path / "x.bin", (tmp_path / "x.bin").read_bytes()):
+        heard = load_audio(source)
+        assert abs(len(heard) - len(recording())) < RATE // 4
+        assert likeness(recording(), heard) > 0.8
+
+
+@pytest.mark.parametrize("second", [-1.0, -0.9, -0.99, -1.1])
+def test_opposed_channels_do_not_cancel(second):
+    wave = recording()
+    noise = 1e-3 * np.random.default_rng(0).normal(size=len(wave)).astype(np.float32)
+    heard = downmix(np.stack([wave, second * wave + noise], 1))
+    assert abs(np.corrcoef(heard, wave)[0, 1]) > 0.99
+    assert heard.std() > 0.5 * wave.std()
+
+
+def test_like_and_unlike_channels_are_averaged():
+    wave = recording()
+    other = np.roll(wave, 9_000)
+    assert np.allclose(downmix(np.stack([wave, wave], 1)), wave, atol=1e-6)
+    assert np.allclose(downmix(np.stack([wave, other], 1)), (wave + other) / 2, atol=1e-6)
+
+
+@pytest.mark.parametrize("decibels", [-40, -50, -60])
+def test_quiet_speech_is_raised(decibels):
+    wave = recording()
+    quiet = wave / np.abs(wave).max() * 10 ** (decibels / 20)
+    heard = load_audio((quiet, RATE))
+    assert heard.std() > 0.01
+    assert has_speech(heard)
+    assert np.corrcoef(heard, wave)[0, 1] > 0.99
+
+
+def without_speech() -> list[np.ndarray]:
+    """50 sounds in which nobody speaks, each of 2 s."""
+    rng = np.random.default_rng(7)
+    time_ = np.arange(2 * RATE) / RATE
+    sounds = [np.zeros(2 * RATE), np.full(2 * RATE, 0.1)]
+    sounds += [level * rng.normal(size=2 * RATE) for level in 10.0 ** -np.arange(1, 5)]
+    for _ in range(10):  # coloured noise: rain, wind, a fan
+        spectrum = np.fft.rfft(rng.normal(size=2 * RATE))
+        spectrum /= np.maximum(np.arange(len(spectrum)), 1.0) ** rng.uniform(0.3, 1.2)
+        noise = np.fft.irfft(spectrum)
+        sounds.append(0.3 * noise / np.abs(noise).max())
+    sounds += [sum(np.sin(2 * np.pi * f * k * time_) / k for k in range(1, 6)) * 0.2
+               for f in (50, 60, 100, 120, 150)]  # fmt: skip
+    sounds += [0.4 * np.sin(2 * np.pi * f * time_) for f in (200, 440, 1000, 1900, 3000, 6000)]
+    for every in (0.1, 0.25, 0.5, 1.0, 0.33, 0.7, 0.15):  # ticking, knocking
+        clicks = np.zeros(2 * RATE)
+        for start in np.arange(0, 1.9, every):
+            decay = np.exp(-np.arange(800) / rng.uniform(20, 200))
+            clicks[int(start * RATE) : int(start * RATE) + 800] += decay * rng.normal(size=800)
+        sounds.append(clicks * 0.3)
+    while len(sounds) < 50:  # melodies
+        notes = rng.integers(48, 84, 8)
+        tune = [np.sin(2 * np.pi * 440 * 2 ** ((note - 69) / 12) * time_[: RATE // 4]) for note in notes]
+        sounds.append(0.3 * np.concatenate(tune))
+    return [sound.astype(np.float32) for sound in sounds]
+
+
+def test_of_fifty_sounds_without_speech_one_at_most_is_taken_for_speech():
+    sounds = without_speech()
+    assert len(sounds) == 50
+    taken = [i for i, sound in enumerate(sounds) if has_speech(load_audio((sound, RATE)))]
+    assert len(taken) <= 1  # Silero takes one tune of pure tones for a voice
+
+
+def test_no_speech_is_an_answer_and_an_empty_transcript(omni):
+    silence = (np.zeros(RATE, np.float32), RATE)
+    assert omni.transcribe(silence) == ""
+    assert omni.chat(audio=silence) == "I hear no speech."
+    assert omni.batch([{"audio": silence}])[0] == "I hear no speech."
+    session = omni.session()
+    assert session.ask(audio=silence) == "I hear no speech."
+    assert omni.chat(audio=(tone(440), RATE), vad=False) != "I hear no speech."
+
+
+def test_the_sample_cases(omni):
+    for name in ("ok.heic", "exif_bad.png", "exif_garbage.jpg", "bluesquare.png", "wide_circle.png"):
+        assert load_image(CASES / name).mode == "RGB"
+    for name in ("cut_download.webp", "fuzz_jpeg_39.jpg", "fuzz_othr_1.ico", "fuzz_webp_0.webp"):
+        with pytest.raises(UserError):
+            load_image(CASES / name)
+    for name in ("hdr_0.wav", "phase_opposite_8k.wav", "talk.mp4"):
+        assert has_speech(load_audio(CASES / name))
+    still, phone = (load_video(CASES / name).frames[0] for name in ("still.mp4", "still_phone.mp4"))
+    assert still.size == phone.size
+    assert np.abs(np.asarray(still, float) - np.asarray(phone, float)).mean() < 8  # turned upright
+    config = omni.config(video_sound=True)
+    asked = omni.take("What did you hear?", video=str(CASES / "talk.mp4"), config=config)
+    assert (len(asked.images), len(asked.sounds)) == (4, 1)
+    config = omni.config(video_sound=False)
+    assert not omni.take("What?", video=str(CASES / "talk.mp4"), config=config).sounds
+
+
+def circle(width: int, height: int, ground: str = "white") -> Image.Image:
+    """A red circle as high as the picture is short, in its middle."""
+    image, small = Image.new("RGB", (width, height), ground), min(width, height)
+    y, x = np.ogrid[:small, :small]
+    mask = (x - small / 2) ** 2 + (y - small / 2) ** 2 < (small / 2 - 4) ** 2
+    disc = Image.fromarray((mask * 255).astype(np.uint8))
+    image.paste("red", ((width - small) // 2, (height - small) // 2), disc)
+    return image
+
+
+@pytest.mark.parametrize("size", [(1600, 200), (200, 1600), (640, 360)])
+@pytest.mark.parametrize("ground", ["white", "black", "teal"])
+def test_plain_margins_do_not_change_what_the_encoder_sees(size, ground):
+    seen = image_to_tensor(circle(*size, ground)).float()
+    square = image_to_tensor(circle(min(size), min(size), ground)).float()
+    assert (seen - square).abs().mean() < 3
+    full = Image.fromarray(np.random.default_rng(0).integers(0, 255, (90, 160, 3), np.uint8))
+    squeezed = np.asarray(full.resize((224, 224), Image.Resampling.BICUBIC))
+    assert (image_to_tensor(full).permute(1, 2, 0).numpy() == squeezed).all()  # as it was trained
+
+
+def media_files(folder: Path) -> list[tuple[str, bytes]]:
+    """(kind, content) of many formats, small."""
+    files = []
+    for name in ("PNG", "JPEG", "WEBP", "BMP", "PPM", "ICO", "TIFF", "GIF", "TGA", "JPEG2000"):
+        buffer = io.BytesIO()
+        circle(48, 48).save(buffer, name)
+        files.append(("image", buffer.getvalue()))
+    files.append(("image", (CASES / "ok.heic").read_bytes()))
+    for name, codec, rate in CONTAINERS:
+        encode(folder / name, codec, rate)
+        files.append(("audio", (folder / name).read_bytes()))
+    files += [("video", (CASES / name).read_bytes()) for name in ("talk.mp4", "still.mp4")]
+    return files
+
+
+def damaged(content: bytes, rng: random.Random) -> bytes:
+    """Cut, or with bytes changed, removed or repeated."""
+    kind, data = rng.randrange(4), bytearray(content)
+    place = rng.randrange(len(data))
+    if kind == 0:
+        return bytes(data[: max(place, 1)])
+    if kind == 1:
+        for _ in range(rng.choice((1, 8, 64))):
+            data[rng.randrange(min(len(data), rng.choice((64, 10**9))))] = rng.randrange(256)
+    elif kind == 2:
+        del data[place : place + rng.choice((1, 16, 512))]
+    else:
+        data[place:place] = data[place : place + 64]
+    return bytes(data) or b"\0"
+
+
+LOADERS = {"image": load_image, "audio": load_audio, "video": load_video}
+
+
+def survive(count: int, seed: int, folder: Path) -> None:
+    """`count` damaged files: read, or refused in one line, within 5 s each."""
+    rng = random.Random(seed)
+    files = media_files(folder)
+    for number in range(count):
+        kind, content = files[number % len(files)]
+        content = damaged(content, rng)
+        began = time.monotonic()
+        try:
+            LOADERS[kind](content, Limits())
+        except UserError as error:
+            assert "\n" not in str(error), (seed, number)
+        assert time.monotonic() - began < 20, (seed, number)  # 5 s on an idle machine
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_damaged_media_are_read_or_refused_in_one_line(tmp_path):
+    """A sample, another each day; all 2,000: `python -m tests.inference.test_real_inputs`."""
+    survive(150, int(time.time()) // 86_400, tmp_path)
+
+
+if __name__ == "__main__":
+    import sys
+    import tempfile
+    import warnings
+
+    warnings.simplefilter("ignore")
+    with tempfile.TemporaryDirectory() as place:
+        survive(2000, int(sys.argv[1]) if len(sys.argv) > 1 else 0, Path(place))
+    print("2,000 damaged files: none raised anything but one line")

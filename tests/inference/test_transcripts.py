@@ -1,0 +1,92 @@
+"""Hybrid decoding: a transcript spells a CTC hypothesis, and the Thinker chooses among them."""
+
+import pytest
+import torch
+
+from inference.config import GenerateConfig
+from inference.generation import encode_media, generate
+from inference.omni import SHIPPED, Omni
+from inference.transcripts import ConstrainedDecoder, Spelling, constrain
+from models.ctc import Hypothesis, to_alphabet
+
+PIECES = ["<eos>", "a", " b", "!", "B", " ", "ab", "c", ",", " A"]
+END = PIECES.index("<eos>")
+
+
+def decoder(heard: list[tuple[str, float]], weight: float = 0.6) -> ConstrainedDecoder:
+    texts = [None if piece == "<eos>" else piece for piece in PIECES]
+    return ConstrainedDecoder([Hypothesis(*one) for one in heard], weight, Spelling(texts), END)
+
+
+def written(rules: ConstrainedDecoder, preferred: list[str], steps: int = 6) -> str:
+    """The best answer, of a Thinker that likes some pieces better than others."""
+    scores = torch.full((1, len(PIECES)), -5.0)
+    for rank, piece in enumerate(preferred):
+        scores[0, PIECES.index(piece)] = -0.1 * rank
+    text = ""
+    for _ in range(steps):
+        best = rules.candidates(scores, 1)[0]
+        if best[2] == END:
+            return text
+        text += PIECES[best[2]]
+        rules.follow([best])
+    return text
+
+
+def test_only_what_was_read_is_written():
+    assert written(decoder([("a b", 0.0)]), ["c", "ab", " b", "a", "<eos>"]) == "a b"
+
+
+def test_the_thinker_chooses_capitals_and_marks():
+    assert written(decoder([("a b a", 0.0)]), ["!", " A", "a", " b", "<eos>"]) == "a b A!"
+    assert written(decoder([("a b", 0.0)]), ["<eos>", "a", " ", "B"]) == "a B"
+
+
+def test_marks_stand_between_words_and_not_after_each_other():
+    rules = decoder([("ab", 0.0)])
+    rules.follow([next(c for c in rules.candidates(torch.zeros(1, 10), 99) if c[2] == PIECES.index("a"))])
+    tokens = {PIECES[token] for _, _, token in rules.candidates(torch.zeros(1, 10), 99)}
+    assert tokens == {"B"}  # the reading goes on with b: no mark, no end
+    rules = decoder([("ab", 0.0)])
+    rules.follow([next(c for c in rules.candidates(torch.zeros(1, 10), 99) if c[2] == PIECES.index("ab"))])
+    assert {PIECES[t] for _, _, t in rules.candidates(torch.zeros(1, 10), 99)} == {"!", ",", "<eos>"}
+    rules.follow([next(c for c in rules.candidates(torch.zeros(1, 10), 99) if c[2] == PIECES.index("!"))])
+    assert {PIECES[t] for _, _, t in rules.candidates(torch.zeros(1, 10), 99)} == {"<eos>"}
+
+
+def test_the_weight_says_whose_word_counts():
+    """The Thinker likes "a" better, the ears heard "c"."""
+    steps = torch.full((1, len(PIECES)), -9.0)
+    steps[0, PIECES.index("a")], steps[0, PIECES.index("c")] = -0.5, -2.0
+    readings = [("c", 0.0), ("a", -3.0)]
+    firsts = {w: PIECES[decoder(readings, w).candidates(steps, 4)[0][2]] for w in (0.1, 0.6)}
+    assert firsts == {0.1: "a", 0.6: "c"}
+
+
+def test_transcripts_of_the_shipped_model_use_it():
+    omni = Omni.from_pretrained()
+    sound = SHIPPED.parent.parent / "examples" / "question.wav"
+    heard = omni.prompt("What did you hear?", None, sound, None, None, omni.config())
+    asked = omni.prompt("Why?", None, sound, None, None, omni.config())
+    assert heard.transcript and not asked.transcript
+
+    encode_media(omni.model, [], heard.sounds + asked.sounds)
+
+    def constrained(prompt, weight: float) -> bool:
+        config = omni.config(ctc_weight=weight)
+        return constrain(omni.model, prompt, config, omni.tokenizer) is not None
+
+    assert constrained(heard, 0.3) and not constrained(heard, 0.0) and not constrained(asked, 0.3)
+    said = [
+        omni.tokenizer.decode(generate(omni.model, heard, omni.config(ctc_weight=w), omni.tokenizer))
+        for w in (0.0, 0.3)
+    ]
+    assert all(to_alphabet(text) for text in said)
+
+
+def test_refuses_a_weight_without_meaning():
+    from models.errors import UserError
+
+    for weight in (-0.1, 1.0):
+        with pytest.raises(UserError, match="ctc_weight"):
+            GenerateConfig(ctc_weight=weight)

@@ -1,0 +1,74 @@
+"""Samples out of interleaved dialogues (data/interleaved.py), with their images and sounds."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable, Iterable
+
+from data.interleaved import Segment
+from data.scenes.photos import photo_thinking
+from data.scenes.scene import Scene
+from data.scenes.thinking import clip_thinking, scene_thinking
+from models.omni import TRANSCRIBE_QUESTION
+from training.samples import FRAMES, asked_about, shown, sound_part, text_part, turn
+
+# Tokens of a dialogue; the rows of a batch are as long as its longest sample, and the long ones cost most.
+BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)
+
+
+def dialogue_sample(
+    dialogue: Iterable[Segment], rng: random.Random, tokens: Callable[[list[dict]], int], most: int
+) -> dict:
+    """A dialogue as a sample of at most so many tokens; its first segment is always in it.
+
+    Args:
+        tokens: how many a list of messages has.
+    """
+    messages: list[dict] = []
+    media: list[Segment] = []
+    for segment in dialogue:
+        more = said(segment, rng)
+        if messages and tokens(messages + more) > most:
+            break
+        messages += more
+        if segment.record is not None:
+            media.append(segment)
+    return {
+        "messages": messages,
+        "images": [image for segment in media for image in pictures(segment)],
+        "sounds": [segment.record["mel"] for segment in media if segment.kind in ("heard", "asked")],
+    }
+
+
+def said(segment: Segment, rng: random.Random) -> list[dict]:
+    """The messages of a segment: mostly a chain of thought (`shown`), then questions."""
+    record = segment.record
+    if record is None:
+        return asked_about(segment.asked, [])
+    if segment.kind in ("heard", "asked"):
+        content = [sound_part(record), text_part(TRANSCRIBE_QUESTION)]
+        return turn(content, record["text"]) + asked_about(segment.asked, [])
+    count = FRAMES if segment.kind == "clip" else 1
+    notes, parts = shown(count, thinking_about(segment), rng)
+    return notes + asked_about(segment.asked, parts)
+
+
+def thinking_about(segment: Segment) -> str:
+    """The chain of thought about what is shown."""
+    record = segment.record
+    assert record is not None
+    if segment.kind == "photo":
+        return photo_thinking(record)
+    if segment.kind == "clip":
+        return clip_thinking([Scene.from_dict(frame) for frame in record["clip"]["frames"]])
+    return scene_thinking(Scene.from_dict(record["scene"]))
+
+
+def pictures(segment: Segment) -> list[bytes]:
+    """The encoded pictures of a segment, in reading order."""
+    record = segment.record
+    if record is None or segment.kind in ("heard", "asked"):
+        return []
+    if segment.kind == "clip":
+        return [record[f"image{i}"] for i in range(FRAMES)]
+    return [record["image"]]
