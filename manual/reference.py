@@ -87,6 +87,8 @@ def flag_rows(module: ast.Module) -> str:
             continue
         given = {word.arg: word.value for word in node.keywords}
         names = ", ".join(f"`{ast.literal_eval(arg)}`" for arg in node.args)
+        if ast.unparse(given.get("help", node)) == "argparse.SUPPRESS":
+            continue  # an alias
         default = f"`{cell(ast.unparse(given['default']))}`" if "default" in given else ""
         rows.append(f"| {names} | {default} | {cell(meaning(given))} |\n")
     return "".join(rows)
@@ -133,7 +135,9 @@ def configs() -> str:
             for field in node.body:
                 if not isinstance(field, ast.AnnAssign):
                     continue
-                default = f"`{cell(ast.unparse(field.value))}`" if field.value else "required"
+                if ast.unparse(given.get("help", node)) == "argparse.SUPPRESS":
+            continue  # an alias
+        default = f"`{cell(ast.unparse(field.value))}`" if field.value else "required"
                 after = "".join(lines[field.lineno - 1 : field.end_lineno])
                 comment = after.split("  # ")[-1] if "  # " in after else ""
                 kind = cell(ast.unparse(field.annotation))
