@@ -135,9 +135,7 @@ def configs() -> str:
             for field in node.body:
                 if not isinstance(field, ast.AnnAssign):
                     continue
-                if ast.unparse(given.get("help", node)) == "argparse.SUPPRESS":
-            continue  # an alias
-        default = f"`{cell(ast.unparse(field.value))}`" if field.value else "required"
+                default = f"`{cell(ast.unparse(field.value))}`" if field.value else "required"
                 after = "".join(lines[field.lineno - 1 : field.end_lineno])
                 comment = after.split("  # ")[-1] if "  # " in after else ""
                 kind = cell(ast.unparse(field.annotation))

@@ -8,7 +8,6 @@ from PIL import Image
 from evaluation.asking import Asker, user_turn
 from evaluation.text import answer_all
 from inference import Omni
-from models.mel import log_mel
 
 
 def test_prompts_and_answers_are_those_of_a_user(nano_omni_dir):
