@@ -18,6 +18,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
+from pathlib import Path
 from typing import TextIO
 
 from inference.config import GenerateConfig
@@ -175,6 +176,9 @@ def check(args: argparse.Namespace) -> None:
     speech = [flag for flag in ("voice", "speed", "vocoder") if getattr(args, flag) is not None]
     if speech and one_shot and not speaks:
         raise UserError(f"--{speech[0]} needs --audio_out or --play: else nothing is spoken")
+    for flag, folder in ("adapter_dir", args.adapter_dir), ("memory_dir", args.memory_dir):
+        if folder and not Path(folder).is_dir():
+            raise UserError(f"--{flag} {folder}: no such folder")
     if args.routing_strategy and not args.memory_dir:
         raise UserError("--routing_strategy goes with --memory_dir")
     if args.speed is not None and not 0 < args.speed < float("inf"):

@@ -11,7 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evaluation.markdown import MISSING, Results, names_of, names_under, show, table
-from evaluation.speedtables import attention, batch, caches, context, memory, speed
+from evaluation.speedtables import (
+    attention,
+    bank,
+    batch,
+    caches,
+    context,
+    memory,
+    quantisers,
+    routers,
+    speed,
+)
 from models.errors import UserError
 from models.files import replacing
 
@@ -275,6 +285,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
     "context": context, "batch": batch, "memory": memory, "attention": attention,
+    "memory-bank": bank, "routers": routers, "quantisers": quantisers,
 }  # fmt: skip
 
 

@@ -5,14 +5,13 @@ packages of its own.
 """
 
 import inspect
-import subprocess
-import sys
 from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
 import torch
 
+import infer_chat
 import train
 from inference.memory import AdapterConfig, MemoryAdapter, load_config
 from inference.merge import (
@@ -214,7 +213,7 @@ def test_quantize_full_model(model, tmp_path, method, suffix):
     made = quantize_full_model(model, method=method, output_path=path)
     again = load_quantized(path)
     ids = torch.tensor([[1, 5, 300, 301, 302, 2, 7]])
-    assert torch.allclose(made(ids).float(), again(ids).float(), atol=0.05 if "b" in method else 0.02)
+    assert torch.allclose(made(ids).float(), again(ids).float(), atol=1e-4)
     wrong = model(ids).float().flatten().unsqueeze(0)
     near = torch.cosine_similarity(wrong, again(ids).float().flatten().unsqueeze(0))
     assert float(near) > 0.99
@@ -229,7 +228,7 @@ def test_quantize_memory_for_deployment(tmp_path, bits):
     before = fresh.memory.chapters.detach().clone()
     path = tmp_path / "mem_quant_model.pt"
     fresh = quantize_memory_for_deployment(fresh, bits=bits, output_path=path)
-    error = float((fresh.memory.chapters - before).abs().max())
+    error = float((fresh.memory.chapters.detach() - before).abs().max())
     assert 0 < error < {8: 0.03, 4: 0.6}[bits]
     again = load_memory(MemoryAdapter(AdapterConfig(BASE)), path)
     assert torch.equal(again.memory.chapters, fresh.memory.chapters)
@@ -295,11 +294,9 @@ def test_wrong_methods_are_one_line(model):
 
 @pytest.mark.parametrize("flags", [["--routing_strategy", "token"], ["--memory_dir", "nowhere"],
                                    ["--adapter_dir", "nowhere"]])  # fmt: skip
-def test_wrong_flags_are_one_line(flags):
-    done = subprocess.run([sys.executable, "infer_chat.py", "--text", "Hi", *flags], cwd=ROOT,
-                          capture_output=True, text=True)  # fmt: skip
-    assert done.returncode == 2
-    assert done.stderr.count("\n") == 1
+def test_wrong_flags_are_one_line(flags, capsys):
+    assert infer_chat.main(["--text", "Hi", *flags]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
 
 
 @pytest.mark.parametrize("flags", [["thinker", "--lora_rank", "4"], ["vision", "--lora_rank", "4"],

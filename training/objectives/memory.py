@@ -1,8 +1,9 @@
 """Objective of the memory stage: a frozen Thinker learns facts of an invented world in a memory bank.
 
 Rows are questions for facts, some of them after other talk, and ordinary dialogues, so that the
-bank is silent where it has nothing to say. Only the last answer of a row is learnt, and routing reads
-only the question before it: what generation knows when it routes.
+bank is silent where it has nothing to say. Of a dialogue the frozen Thinker's own distribution is learnt
+(distillation, arXiv:1503.02531). Only the last answer of a row counts, and routing reads only the
+question before it: what generation knows when it routes.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
+from torch.nn import functional as F
 
 from data.dialogue.conversation import sample_conversation
 from data.invented_world import all_questions, facts, question
@@ -61,13 +63,26 @@ class MemoryTask(nn.Module):
         learnt = batch["targets"] != IGNORED  # (B, T)
         targets = batch["targets"][learnt]  # (n,)
         logits = self.adapter.logits(hidden[learnt])  # (n, V)
-        loss, config = next_token_loss(logits, targets), self.adapter.memory.config
+        talk = batch["talk"][:, None].expand_as(learnt)[learnt]  # (n,)
+        loss = next_token_loss(logits[~talk], targets[~talk])
+        if bool(talk.any()):
+            loss = loss + self.talk_loss(batch, logits[talk])
+        config = self.adapter.memory.config
         balance = sum(balance_loss(route, config.num_chapters) for route in routes) / len(routes)
         hits = (logits.argmax(-1) == targets).sum()
         count = len(targets)
         total = loss + count * config.balance_weight * balance
         return Loss(total, count, {"answers": loss.detach(), "balance": balance.detach() * count,
                                    "right": hits})  # fmt: skip
+
+
+    def talk_loss(self, batch: dict[str, Tensor], logits: Tensor) -> Tensor:
+        """Summed divergence from the frozen Thinker in dialogues, where the bank is to be silent."""
+        rows = batch["talk"]
+        learnt = batch["targets"][rows] != IGNORED  # (rows, T)
+        frozen = self.adapter.logits(self.adapter.frozen_hidden(batch["ids"][rows])[learnt])
+        wanted, made = frozen.log_softmax(-1), logits.log_softmax(-1)  # (n, V) each
+        return F.kl_div(made, wanted, reduction="sum", log_target=True)
 
 
 class MemoryObjective:
@@ -89,7 +104,7 @@ class MemoryObjective:
 
     init_from = begin
 
-    def row(self, messages: list[dict]) -> dict[str, list]:
+    def row(self, messages: list[dict], talk: bool = False) -> dict[str, list]:
         """Ids of a dialogue, the targets of its last answer, and which tokens ask for it."""
         ids, mask = self.tokenizer.encode_chat_targets(messages)
         begin = len(mask) - mask[::-1].index(0)  # of the last answer: after the assistant's symbol
@@ -97,7 +112,7 @@ class MemoryObjective:
         first = before[-1] + 1 if before else 0  # after the answer before
         targets = [IGNORED] * (begin - 1) + ids[begin:] + [IGNORED]  # shifted by one
         asked = [first <= i < begin for i in range(len(ids))]
-        return {"ids": ids, "targets": targets, "asked": asked}
+        return {"ids": ids, "targets": targets, "asked": asked, "talk": talk}
 
     def fact_row(self, rng: random.Random, split: str) -> dict[str, list]:
         """A question for a fact, now and then after other talk."""
@@ -108,6 +123,14 @@ class MemoryObjective:
             asked = with_lost_words(asked, fact.land, rng)
         messages += exchange(asked, fact.answer)
         return self.row(messages)
+
+    def talk_row(self, rng: random.Random, split: str) -> dict[str, list]:
+        """An ordinary dialogue; its last question loses words as often as those for facts."""
+        messages = self.talk(rng, split, rng.choice((1, 1, 2, 3)))
+        if rng.random() < SHORTENED:
+            asked = with_lost_words(messages[-2]["content"], "", rng) or messages[-2]["content"]
+            messages[-2] = messages[-2] | {"content": asked}
+        return self.row(messages, talk=True)
 
     def talk(self, rng: random.Random, split: str, turns: int) -> list[dict]:
         """The beginning of an ordinary dialogue."""
@@ -121,7 +144,7 @@ class MemoryObjective:
             if rng.random() < self.facts:
                 row = self.fact_row(rng, split)
             else:
-                row = self.row(self.talk(rng, split, rng.choice((1, 1, 2, 3))))
+                row = self.talk_row(rng, split)
             if len(row["ids"]) <= LONGEST:
                 return row
 
@@ -131,10 +154,10 @@ class MemoryObjective:
         return collate([self.draw(rng, "train") for rng in rngs], self.tokenizer.pad)
 
     def validate(self) -> dict[str, float]:
-        """Share of facts answered right, every token of them, in dev's wordings; dialogues' loss."""
+        """Share of facts answered right, every token of them, in dev's wordings; divergence in talk."""
         asked = [self.row(exchange(text, fact.answer)) for fact, text in all_questions("dev")]
         rngs = [random.Random(f"memory-dev-{i}") for i in range(DEV_ROWS)]
-        talk = [self.row(self.talk(rng, "dev", 1)) for rng in rngs]
+        talk = [self.row(self.talk(rng, "dev", 1), talk=True) for rng in rngs]
         loss, tokens = 0.0, 0.0
         for batch in self.batches(talk):
             made = self.model(batch)
@@ -145,7 +168,7 @@ class MemoryObjective:
         adapter.memory.chapters.copy_(shuffled(chapters))
         figures["facts_shuffled_bank"] = self.exact(asked)
         adapter.memory.chapters.copy_(chapters)
-        return figures | {"talk_loss": loss / tokens}
+        return figures | {"talk_divergence": loss / tokens}
 
     def batches(self, rows: list[dict]) -> list[dict[str, Tensor]]:
         """Rows by the batch, where the model is."""
@@ -171,7 +194,8 @@ class MemoryObjective:
 
 def with_lost_words(asked: str, kept: str, rng: random.Random) -> str:
     """A question without some of its words, so that no wording is learnt by heart."""
-    words = [w for w in asked.split() if kept.lower() in w.lower() or rng.random() >= LOST]
+    words = asked.split()
+    words = [w for w in words if (kept and kept.lower() in w.lower()) or rng.random() >= LOST]
     return " ".join(words)
 
 
@@ -181,13 +205,14 @@ def exchange(asked: str, answer: str) -> list[dict]:
 
 
 def collate(rows: list[dict[str, list]], pad: int) -> dict[str, Tensor]:
-    """Rows padded on the right: what is read never sees the padding. Three of (B, T)"""
+    """Rows padded on the right: what is read never sees the padding."""
     width = max(len(row["ids"]) for row in rows)
     fills = {"ids": pad, "targets": IGNORED, "asked": False}
-    return {
+    batch = {
         name: torch.tensor([row[name] + [fill] * (width - len(row[name])) for row in rows])
         for name, fill in fills.items()
     }
+    return batch | {"talk": torch.tensor([row["talk"] for row in rows])}  # (B,)
 
 
 def prepare(config: dict, paths: Paths) -> None:
