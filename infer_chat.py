@@ -24,6 +24,7 @@ from typing import TextIO
 from inference.config import GenerateConfig
 from inference.media import LIMITS, SAMPLE_RATE, Limits, check_file
 from inference.notice import Notice, notices_after, show_notice
+from inference.opening import check_chunks, open_model
 from inference.output import (
     AUDIO_FORMATS,
     AudioFile,
@@ -216,34 +217,6 @@ def read_limits(given: list[str]) -> Limits:
     return replace(LIMITS, **values)
 
 
-def check_chunks(args: argparse.Namespace) -> None:
-    """Refuse flags of chunks without any, and what chunks cannot do."""
-    flags = "chunked num_chunks embeddings lm_head cache_compiled analyze_compute_plan".split()
-    given = [flag for flag in flags if getattr(args, flag) not in (None, False)]
-    if args.model_dir is None:
-        if given:
-            raise UserError(f"--{given[0]} needs --model_dir, the folder of exported chunks")
-        return
-    if args.ckpt_dir is not None:
-        raise UserError("--model_dir and --ckpt_dir name two models: give one")
-    fixed = {"device": "cpu", "dtype": "fp32", "cache_kind": None, "trace": None, "decode_plan": "none"}
-    for flag, value in fixed.items():
-        if getattr(args, flag) != value:
-            raise UserError(f"--{flag} does not go with --model_dir: the export fixed how chunks compute")
-
-
-def open_model(args: argparse.Namespace):
-    """The checkpoint, or the exported chunks."""
-    from inference.omni import Omni  # torch is loaded only for a request that can be served
-
-    if args.model_dir is None:
-        return Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype, args.model_name)
-    from inference.chunked.model import load_chunks
-
-    names = ("model_dir", "chunked", "num_chunks", "embeddings", "lm_head", "cache_compiled", "model_name")
-    return load_chunks(**{name: getattr(args, name) for name in names})
-
-
 def check_trace(path: str | None, asked: bool) -> None:
     """Refuse a page that could not be written, or that would have nothing to show."""
     if path is None:
@@ -288,7 +261,6 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
             print(compute_plan(omni.folder))
             return 0
         omni.limits = limits
-        adapt(omni, args)
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)
         names = ("voice", "speed", "vocoder", "seed")
@@ -346,18 +318,6 @@ def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
         if not args.quiet:
             print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
     return 0
-
-
-def adapt(omni, args: argparse.Namespace) -> None:
-    """Give the model what was learnt beside it: a LoRA adapter, a memory bank."""
-    if args.adapter_dir:
-        from inference.merge import attach_adapter
-
-        attach_adapter(omni, args.adapter_dir)
-    if args.memory_dir:
-        from inference.memory import attach_memory
-
-        attach_memory(omni, args.memory_dir, args.routing_strategy)
 
 
 def speak(omni, pieces: Iterable[str], sinks: list, speech: dict) -> float:

