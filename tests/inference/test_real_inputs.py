@@ -12,7 +12,7 @@ from inference.vad import has_speech
 from inference.waveform import downmix
 from models.errors import UserError
 from models.vision import image_to_tensor
-from tests.inference.conftest import tone
+from tests.inference.conftest import speech, tone
 from tests.inference.containers import CONTAINERS, RATE, encode, recording
 from tests.inference.damage import CASES, checkpoint_cases, media_cases, run_all, survive
 
@@ -60,13 +60,13 @@ def test_quiet_speech_is_raised(decibels):
     assert np.corrcoef(heard, wave)[0, 1] > 0.99
 
 
-def without_speech() -> list[np.ndarray]:
+def without_speech(seed: int) -> list[np.ndarray]:
     """50 sounds in which nobody speaks, each of 2 s."""
-    rng = np.random.default_rng(7)
+    rng = np.random.default_rng(seed)
     time_ = np.arange(2 * RATE) / RATE
     sounds = [np.zeros(2 * RATE), np.full(2 * RATE, 0.1)]
     sounds += [level * rng.normal(size=2 * RATE) for level in 10.0 ** -np.arange(1, 5)]
-    for _ in range(10):  # coloured noise: rain, wind, a fan
+    for _ in range(8):  # coloured noise: rain, wind, a fan
         spectrum = np.fft.rfft(rng.normal(size=2 * RATE))
         spectrum /= np.maximum(np.arange(len(spectrum)), 1.0) ** rng.uniform(0.3, 1.2)
         noise = np.fft.irfft(spectrum)
@@ -80,18 +80,45 @@ def without_speech() -> list[np.ndarray]:
             decay = np.exp(-np.arange(800) / rng.uniform(20, 200))
             clicks[int(start * RATE) : int(start * RATE) + 800] += decay * rng.normal(size=800)
         sounds.append(clicks * 0.3)
-    while len(sounds) < 50:  # melodies
-        notes = rng.integers(48, 84, 8)
-        tune = [np.sin(2 * np.pi * 440 * 2 ** ((note - 69) / 12) * time_[: RATE // 4]) for note in notes]
-        sounds.append(0.3 * np.concatenate(tune))
+    while len(sounds) < 50:  # melodies of pure tones and of overtones, hard and soft
+        overtones, soft = int(rng.integers(1, 6)), rng.integers(2)
+        sounds.append(melody(rng.integers(48, 84, 8), overtones, bool(soft)))
     return [sound.astype(np.float32) for sound in sounds]
 
 
-def test_of_fifty_sounds_without_speech_one_at_most_is_taken_for_speech():
-    sounds = without_speech()
+def melody(notes, overtones: int, soft: bool) -> np.ndarray:
+    """Notes (MIDI numbers) of 0.25 s each."""
+    time_ = np.arange(RATE // 4) / RATE
+    shape = np.minimum(1, np.minimum(time_, time_[::-1]) / 0.02) if soft else 1.0
+    tune = [
+        shape * sum(np.sin(2 * np.pi * k * 440 * 2 ** ((note - 69) / 12) * time_) / k
+                    for k in range(1, overtones + 1))
+        for note in notes
+    ]  # fmt: skip
+    return 0.2 * np.concatenate(tune)
+
+
+@pytest.mark.parametrize("seed", [7, int(time.time()) // 86_400])
+def test_of_fifty_sounds_without_speech_none_is_taken_for_speech(seed):
+    sounds = without_speech(seed)
     assert len(sounds) == 50
-    taken = [i for i, sound in enumerate(sounds) if has_speech(load_audio((sound, RATE)))]
-    assert len(taken) <= 1  # Silero takes one tune of pure tones for a voice
+    assert [i for i, sound in enumerate(sounds) if has_speech(load_audio((sound, RATE)))] == []
+
+
+def test_sounds_without_speech_have_empty_transcripts(omni):
+    sounds = without_speech(3)
+    long = np.concatenate([sound for i in (0, 3, 8, 16, 22, 27, 40, 45) for sound in [sounds[i]] * 3])
+    assert omni.transcribe((long, RATE)) == ""
+    assert omni.transcribe((np.concatenate([sounds[45], speech(0.3, 2.0)]), RATE)) != ""
+
+
+@pytest.mark.parametrize("before", [0.0, 2.0])
+def test_speech_is_heard_within_noise_and_silence(before):
+    rng = np.random.default_rng(1)
+    quiet = 1e-3 * rng.normal(size=int(before * RATE)).astype(np.float32)
+    word = np.concatenate([quiet, speech(0.3, 0.5), quiet])
+    assert has_speech(word)
+    assert has_speech(np.concatenate([melody([60, 64], 3, True).astype(np.float32), speech(0.3, 2.0)]))
 
 
 def test_no_speech_is_an_answer_and_an_empty_transcript(omni):
