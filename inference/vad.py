@@ -17,7 +17,7 @@ from models.mel import SAMPLE_RATE
 CHUNK = 512  # samples at 16 kHz that Silero judges at once: 32 ms
 SPEECH = 0.5  # probability above which a chunk is speech
 SHORTEST = 3  # chunks in a row: 96 ms, less than any vowel lasts
-SURE = 0.9  # probability of the surest chunk; of speech at least 0.97 in sounds above 1.2 s
+SURE = 0.875  # probability of the surest chunk; a few clipped words have 0.88, melodies up to 0.87
 WORD_SECONDS = 1.2  # clips no longer than this may hold one clipped word …
 WORD = 0.7  # … of which one chunk with this probability is enough
 LEVEL = 10 ** (-20 / 20)  # RMS of full scale to which loud frames are brought: Silero misses quiet ones

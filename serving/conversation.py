@@ -204,5 +204,5 @@ class Conversations:
                 code="context_length_exceeded", param="messages",
             )
         with files_of(turn.media) as paths:
-            asked = self.omni.take(turn.text, paths["image"], paths["audio"], paths["video"])
+            asked = self.omni.take(turn.text, paths["image"], paths["audio"], paths["video"], config)
         return self.omni.turns([asked], config, room)[0]
