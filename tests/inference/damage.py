@@ -1,7 +1,6 @@
 """Damaged media files and checkpoints: each is read, or refused in one line, within 5 s.
 
-Tests draw a few; all 2,500, with times: `python -m tests.inference.test_real_inputs SEED`. One
-process at a time: an hour of work for no core in particular.
+Tests draw a few; all 2,500, with times: `python -m tests.inference.test_real_inputs SEED`.
 """
 
 import io
@@ -154,6 +153,7 @@ def run_all(seed: int) -> None:
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place)
         nano = make_nano_omni(folder / "nano")
+        use(nano)  # compiles the decode step where it has not been
         for what, cases in (
             ("2,000 damaged media files", media_cases(seed, 2000, folder)),
             ("500 damaged checkpoints", checkpoint_cases(seed, 500, nano, folder)),
