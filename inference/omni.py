@@ -95,6 +95,7 @@ class Omni:
             ) from error
         if kind is OmniModel:
             check_speech_parts(folder)
+            check_placeholders(model, tokenizer, folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
             raise UserError(f"{folder}: the tokenizer has more ids than the weights")
         return cls(placed(model, device, dtype), tokenizer, folder)
@@ -397,3 +398,10 @@ class Omni:
                 f"{self.folder} is a text-only checkpoint: {sense} needs an omni one, "
                 "such as checkpoints/omni_sft_tiny"
             )
+
+
+def check_placeholders(model: OmniModel, tokenizer: Tokenizer, folder: Path) -> None:
+    """Refuse a config whose placeholders are not those that the tokenizer writes."""
+    for name, token in (("image", model.image_token), ("audio", model.audio_token)):
+        if token != getattr(tokenizer, name, token):
+            raise UserError(f"{folder / 'config.json'}: {name}_token_id is not the tokenizer's <|{name}|>")
