@@ -160,7 +160,7 @@ class Answer:
         metrics = self.service.metrics
         metrics.prompt_tokens.inc(len(self.prepared.prompt))
         if beams_for(self.config, self.prepared.prompt) > 1:
-            reply = await self.service.work("prepare", self._search)
+            reply = await self.service.work("compute", self._search)
             self.job.reply = reply
             for token in reply:
                 yield Token(token)

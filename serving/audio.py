@@ -81,7 +81,7 @@ async def transcription(service: Service, request: Request):
             return text, len(samples) / SAMPLE_RATE, words
 
     with service.place():
-        text, seconds, words = await unless_gone(request, service.work("prepare", work))
+        text, seconds, words = await unless_gone(request, service.work("compute", work))
     if kind == "text":
         return PlainTextResponse(text + "\n")
     usage = {"type": "duration", "seconds": round(seconds, 3)}
