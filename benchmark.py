@@ -22,6 +22,7 @@ from benchmarks.memory import bench_memory
 from benchmarks.plans import bench_plans
 from benchmarks.quantisers import bench_quantise
 from benchmarks.reading import bench_prefill
+from benchmarks.realtime import bench_realtime
 from benchmarks.routers import bench_routers
 from benchmarks.serving import bench_serve
 from benchmarks.speculation import bench_speculative
@@ -46,8 +47,9 @@ BENCHES = {
     "routers": bench_routers,
     "quantise": bench_quantise,
     "serve": bench_serve,
+    "realtime": bench_realtime,
 }
-OPTIONAL = {"serve", "routers", "quantise"}  # run where they are named: options of their own
+OPTIONAL = {"serve", "realtime", "routers", "quantise"}  # run where they are named: options of their own
 
 
 @one_line_errors
