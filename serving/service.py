@@ -54,7 +54,7 @@ class Service:
     def __init__(self, omni: Omni, max_queue: int = 64, thinker_url: str | None = None) -> None:
         self.omni = omni
         self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
-        self.voice = SpeechEngine(omni)
+        self.voice = SpeechEngine(omni, self._words_wait)
         self.thinking = ThinkingEngine(omni)
         self.conversations = Conversations(omni, self.thinking)
         self.spoken: Recent = Recent(SPOKEN)  # texts of spoken answers by id
@@ -72,6 +72,10 @@ class Service:
     def hears(self) -> bool:
         """Whether the checkpoint has more than text."""
         return isinstance(self.omni.model, OmniModel)
+
+    def _words_wait(self) -> bool:
+        """Whether more than one client waits for words: sound then yields to them."""
+        return self.engine.crowded or self.thinking.busy
 
     def start(self) -> None:
         """Begin to answer; the voice loads meanwhile."""

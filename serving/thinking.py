@@ -4,7 +4,6 @@ What a request must think about its media waits here; one thread takes what wait
 it as one batch (dynamic batching). A beam search of eight pictures costs twice that of one.
 """
 
-import os
 import threading
 from collections import deque
 from concurrent.futures import Future
@@ -15,7 +14,6 @@ from inference.omni import Omni
 from inference.prompt import Prompt, UserTurn
 
 MOST = 8  # turns of a batch: more would make each of them wait longer
-NICENESS = 3  # of the thread: answers that are being written come first
 
 
 @dataclass(eq=False)
@@ -39,7 +37,7 @@ class ThinkingEngine:
     def __init__(self, omni: Omni) -> None:
         self.omni = omni
         self.waiting: deque[Thought] = deque()
-        self.closed = False
+        self.busy = self.closed = False
         self.changed = threading.Condition()
         self.thread = threading.Thread(target=self._run, name="think", daemon=True)
 
@@ -64,9 +62,10 @@ class ThinkingEngine:
         return thought.made.result()
 
     def _run(self) -> None:
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         while batch := self._next():
+            self.busy = True
             self._think(batch)
+            self.busy = bool(self.waiting)
         for thought in self.waiting:
             thought.made.set_exception(RuntimeError("the server stops"))
 
