@@ -12,6 +12,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import av
+import numpy as np
 import pytest
 import soundfile
 import torch
