@@ -31,7 +31,7 @@ from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.mel import log_mel
-from models.omni import TRANSCRIBE_QUESTION, OmniModel
+from models.omni import TRANSCRIBE_QUESTION, OmniModel, check_placeholders
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import image_to_tensor
@@ -398,10 +398,3 @@ class Omni:
                 f"{self.folder} is a text-only checkpoint: {sense} needs an omni one, "
                 "such as checkpoints/omni_sft_tiny"
             )
-
-
-def check_placeholders(model: OmniModel, tokenizer: Tokenizer, folder: Path) -> None:
-    """Refuse a config whose placeholders are not those that the tokenizer writes."""
-    for name, token in (("image", model.image_token), ("audio", model.audio_token)):
-        if token != getattr(tokenizer, name, token):
-            raise UserError(f"{folder / 'config.json'}: {name}_token_id is not the tokenizer's <|{name}|>")

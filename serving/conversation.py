@@ -176,7 +176,7 @@ class Conversations:
         prompt = head
         for part in reversed(kept):
             prompt = prompt + part
-        thoughts, _ = thoughts_of(self.omni.tokenizer, last.ids)
+        thoughts, _ = thoughts_of(self.omni.tokenizer, last.ids) if last.ids else ([], None)
         return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept), not last.ids)
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:
