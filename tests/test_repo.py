@@ -130,10 +130,8 @@ def test_make_targets_of_the_readme_exist():
 def test_readme_keeps_its_marks():
     results = (ROOT / "docs" / "results.md").read_text(encoding="utf-8")
     for name in ("vision", "photos", "audio", "text", "interleaved", "speech", "vocoder"):
-        assert results.count(f"<!-- results:{name} -->
-") == 1
-    assert README.count("<!-- results:summary -->
-") == README.count("<!-- /results -->") == 1
+        assert results.count(f"<!-- results:{name} -->\n") == 1
+    assert README.count("<!-- results:summary -->\n") == README.count("<!-- /results -->") == 1
     assert len(README.splitlines()) <= 150
     assert README.count("<!-- /demo -->") == 1
 
