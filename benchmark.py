@@ -8,6 +8,10 @@ Contestants take turns, so that a busy moment of the machine meets all of them. 
 means nothing without its bytes.
 """
 
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the programs that are measured
+
 import argparse
 import sys
 from pathlib import Path
@@ -22,8 +26,10 @@ from benchmarks.memory import bench_memory
 from benchmarks.plans import bench_plans
 from benchmarks.quantisers import bench_quantise
 from benchmarks.reading import bench_prefill
+from benchmarks.realtime import bench_realtime
 from benchmarks.routers import bench_routers
 from benchmarks.serving import bench_serve
+from benchmarks.share import bench_share
 from benchmarks.speculation import bench_speculative
 from benchmarks.start import bench_start
 from evaluation.speeds import save_speeds
@@ -46,8 +52,10 @@ BENCHES = {
     "routers": bench_routers,
     "quantise": bench_quantise,
     "serve": bench_serve,
+    "share": bench_share,
+    "realtime": bench_realtime,
 }
-OPTIONAL = {"serve", "routers", "quantise"}  # run where they are named: options of their own
+OPTIONAL = {"serve", "realtime", "routers", "quantise", "share"}  # run where named: own options
 
 
 @one_line_errors

@@ -310,7 +310,8 @@ def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
     (source,) = args.audio_in + args.video
     found = []
     with ProgressBar(args.quiet) as progress:
-        for segment in omni.segments(source, progress, **settings):
+        timed = Path(args.transcript_out or "").suffix.lower() == ".json"
+        for segment in omni.segments(source, progress, word_times=timed, **settings):
             found.append(segment)
             progress.write(line(segment) if args.timestamps else segment.text)
     if args.transcript_out is not None:

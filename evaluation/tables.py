@@ -124,6 +124,18 @@ def audio(results: Results) -> str:
     return table([*head, *controls, "pocketsphinx"], rows)
 
 
+def long(results: Results) -> str:
+    """Long recordings, and what voice activity costs."""
+    rows = [["one by one", show(results, "long", "alone/in_order"), "", ""]]
+    for name, what in (("pauses", "joined with pauses"), ("no_pauses", "joined without pauses")):
+        columns = (f"{name}/{key}" for key in ("in_order", "doubled", "speed"))
+        rows.append([what, *(show(results, "long", column) for column in columns)])
+    for name, what in (("quiet", "quiet"), ("noisy", "noise at 10 dB")):
+        errors = (show(results, "long", f"{way}/{name}") for way in ("vad", "vad_off"))
+        rows.append([f"word error rate, {what}", "with VAD {}; without {}".format(*errors), "", ""])
+    return table(["test sentences", "words in order", "doubled", "times real time"], rows)
+
+
 def voices(results: Results) -> str:
     """Transcripts of each set by voice and by kind of text."""
     rows = []
@@ -281,7 +293,7 @@ def codec(results: Results) -> str:
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "photos": photos, "turns": turns, "clips": clips,
-    "audio": audio, "voices": voices, "joint": joint, "text": text,
+    "audio": audio, "long": long, "voices": voices, "joint": joint, "text": text,
     "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
     "context": context, "batch": batch, "memory": memory, "attention": attention,

@@ -4,27 +4,17 @@ The audio encoder's CTC head says which character stands in which 20 ms frame; t
 that spells the transcript says when each word begins and ends.
 """
 
-from dataclasses import dataclass
-
 import numpy as np
 import torch
 import torchaudio.functional as AF
 
+from inference.subtitles import Word
 from models.ctc import ALPHABET, BLANK, to_alphabet
 from models.mel import SAMPLE_RATE, log_mel
 
 FRAME_SECONDS = 0.02  # of the CTC head: four in a token of 80 ms
 PAUSE = 0.2  # seconds: a shorter gap belongs to the word before it, whose end CTC marks early
 AUDIBLE = 0.05  # of the largest sample: what is below is silence
-
-
-@dataclass
-class Word:
-    """A word and its time in seconds."""
-
-    text: str
-    start: float
-    end: float
 
 
 @torch.inference_mode()

@@ -9,6 +9,10 @@ nothing, and are refused.
 
 from __future__ import annotations
 
+import os
+
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+
 import argparse
 import hashlib
 import json

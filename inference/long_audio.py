@@ -9,16 +9,17 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from inference.alignment import align_words
 from inference.audio import SAMPLE_RATE, check_wave, open_audio
 from inference.source import LIMITS, Limits
-from inference.subtitles import Segment
+from inference.subtitles import Segment, Word
 from inference.vad import has_speech
 from inference.waveform import levelled
 from models.omni import TRANSCRIBE_QUESTION
@@ -57,6 +58,7 @@ def transcribe_long(
     limits: Limits = LIMITS,
     vad: bool = True,
     progress: Callable[[float, float], object] | None = None,
+    word_times: bool = False,
     **settings,
 ) -> Iterator[Segment]:
     """What is said in a recording, segment by segment, as it is found.
@@ -64,6 +66,7 @@ def transcribe_long(
     Args:
         source: as for `load_audio`; `limits.max_seconds` does not count here.
         vad: whether windows without speech are skipped.
+        word_times: whether each segment gets its `words` with times, by CTC alignment.
         progress: called with seconds done and seconds in all (0: unknown).
         settings: fields of GenerateConfig.
     """
@@ -73,6 +76,8 @@ def transcribe_long(
     while batch := list(islice(found, BATCH)):
         for window, text in zip(batch, texts(omni, batch, vad, settings), strict=True):
             segment = timed(window, text)
+            if word_times and text:
+                segment = replace(segment, words=aligned(omni, window, text))
             if waiting is not None and window.joined:
                 waiting, segment = join(waiting, segment)
             if waiting is not None and waiting.text:
@@ -188,6 +193,16 @@ def timed(window: Window, text: str) -> Segment:
     return Segment(round(start, 2), round(end, 2), text)
 
 
+def aligned(omni: Omni, window: Window, text: str) -> tuple[Word, ...]:
+    """The words of a window, in seconds from the recording's start."""
+    before = min(int(CONTEXT * SAMPLE_RATE), window.start) if window.joined else 0
+    offset = (window.start - before) / SAMPLE_RATE
+    return tuple(
+        Word(word.text, round(word.start + offset, 3), round(word.end + offset, 3))
+        for word in align_words(omni, window.wave, text)
+    )
+
+
 def join(left: Segment, right: Segment) -> tuple[Segment, Segment]:
     """Two neighbours that both heard the seconds around a cut: each word once.
 
@@ -200,15 +215,17 @@ def join(left: Segment, right: Segment) -> tuple[Segment, Segment]:
     tail, head = a[-WORDS:], b[:WORDS]
     match = SequenceMatcher(None, keys(tail), keys(head), autojunk=False).find_longest_match()
     if match.size > 1 or (match.size and len(tail[match.a]) > SHORT_WORD):
-        keep = len(a) - len(tail) + match.a
-        a, b = a[:keep] + b[match.b : match.b + match.size], b[match.b + match.size :]
+        keep = len(a) - len(tail) + match.a + match.size
+        drop = match.b + match.size
     else:
-        a = a[: len(a) - beyond(len(a), left)]
-        b = b[beyond(len(b), right) :]
-    return (
-        Segment(left.start, left.end, " ".join(a)),
-        Segment(right.start, right.end, " ".join(b)),
-    )
+        keep, drop = len(a) - beyond(len(a), left), beyond(len(b), right)
+    return parted(left, slice(keep)), parted(right, slice(drop, None))
+
+
+def parted(segment: Segment, words: slice) -> Segment:
+    """Some of a segment's words."""
+    text = " ".join(segment.text.split()[words])
+    return replace(segment, text=text, words=segment.words[words])
 
 
 def beyond(words: int, segment: Segment) -> int:

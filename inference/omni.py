@@ -31,7 +31,7 @@ from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
 from models.mel import log_mel
-from models.omni import TRANSCRIBE_QUESTION, OmniModel
+from models.omni import TRANSCRIBE_QUESTION, OmniModel, check_placeholders
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import image_to_tensor
@@ -95,6 +95,7 @@ class Omni:
             ) from error
         if kind is OmniModel:
             check_speech_parts(folder)
+            check_placeholders(model, tokenizer, folder)
         if len(tokenizer) > thinker_of(model).config.vocab_size:
             raise UserError(f"{folder}: the tokenizer has more ids than the weights")
         return cls(placed(model, device, dtype), tokenizer, folder)

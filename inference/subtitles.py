@@ -2,10 +2,19 @@
 
 import json
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 from inference.output import check_path, write_text
+
+
+@dataclass
+class Word:
+    """A word and its time in seconds."""
+
+    text: str
+    start: float
+    end: float
 
 
 @dataclass(frozen=True)
@@ -15,6 +24,7 @@ class Segment:
     start: float
     end: float
     text: str
+    words: tuple[Word, ...] = ()  # with their times, where these were asked for
 
 
 def clock(seconds: float, mark: str = ".") -> str:
@@ -54,10 +64,17 @@ def escaped(text: str) -> str:
 
 
 def as_json(segments: Iterable[Segment]) -> str:
-    """As Whisper's verbose JSON: the whole text, and each segment with its times."""
-    found = [{"id": number, **asdict(s)} for number, s in enumerate(segments)]
+    """As Whisper's verbose JSON: the whole text, and each segment and word with its times."""
+    found = [{"id": number, **as_dict(s)} for number, s in enumerate(segments)]
     content = {"text": " ".join(s["text"] for s in found), "segments": found}
     return json.dumps(content, ensure_ascii=False, indent=2) + "\n"
+
+
+def as_dict(segment: Segment) -> dict:
+    """A segment in Whisper's fields."""
+    words = [{"word": word.text, "start": word.start, "end": word.end} for word in segment.words]
+    fields = {"start": segment.start, "end": segment.end, "text": segment.text}
+    return fields | ({"words": words} if words else {})
 
 
 def plain(segments: Iterable[Segment]) -> str:

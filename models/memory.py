@@ -259,13 +259,6 @@ class MemoryAdapter(Thinker):
         mask = causal_mask(T, T, ids.device)  # (1, 1, T, T)
         return self._read(self.embed(ids), rope, mask, None, asked)
 
-    @torch.no_grad()
-    def frozen_hidden(self, ids: Tensor) -> Tensor:
-        """Final hidden states without the memory. (B, T), padded on the right -> (B, T, hidden)"""
-        T = ids.shape[1]
-        rope = self.rope(torch.arange(T, device=ids.device))
-        return super().through_layers(self.embed(ids), rope, causal_mask(T, T, ids.device), None)
-
     def _read(
         self, x: Tensor, rope: Rope, mask: Tensor | None, cache: KVCache | None, real: Tensor | None
     ) -> tuple[Tensor, list[Route]]:

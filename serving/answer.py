@@ -16,6 +16,7 @@ from inference.generation import generate_batch
 from inference.media import SAMPLE_RATE
 from inference.sentences import split_sentences
 from inference.stopping import cut, overlap
+from inference.vad import NO_SPEECH
 from models.errors import UserError
 from serving.conversation import Prepared
 from serving.engine import End, Job, Token
@@ -159,8 +160,12 @@ class Answer:
         """The reply's tokens: of the shared loop, or of a search of its own where a sound asks."""
         metrics = self.service.metrics
         metrics.prompt_tokens.inc(len(self.prepared.prompt))
-        if beams_for(self.config, self.prepared.prompt) > 1:
-            reply = await self.service.work("prepare", self._search)
+        if self.prepared.silent:
+            self.job.reply = self.service.omni.tokenizer.encode(NO_SPEECH)
+            for token in self.job.reply:
+                yield Token(token)
+        elif beams_for(self.config, self.prepared.prompt) > 1:
+            reply = await self.service.work("compute", self._search)
             self.job.reply = reply
             for token in reply:
                 yield Token(token)

@@ -8,9 +8,9 @@ from starlette.datastructures import UploadFile
 from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
-from inference.alignment import Word, align_words
-from inference.media import SAMPLE_RATE, load_audio
+from inference.media import SAMPLE_RATE
 from inference.sentences import split_sentences
+from inference.subtitles import Segment, as_dict
 from serving.encoding import CONTENT_TYPES, encoder
 from serving.errors import ApiError, not_found
 from serving.media import Media, files_of
@@ -72,22 +72,22 @@ async def transcription(service: Service, request: Request):
     kind = form.get("response_format", "json")
     timed = kind == "verbose_json"
 
-    def work() -> tuple[str, float, list[Word]]:
+    def work() -> tuple[list[Segment], float]:
+        seconds = [0.0]
         with files_of([media]) as paths:
             (path,) = paths["audio"]
-            text = service.omni.transcribe(path)
-            samples = load_audio(path)
-            words = align_words(service.omni, samples, text) if timed else []
-            return text, len(samples) / SAMPLE_RATE, words
+            found = service.omni.segments(path, lambda done, _: seconds.append(done), word_times=timed)
+            return list(found), seconds[-1]
 
     with service.place():
-        text, seconds, words = await unless_gone(request, service.work("prepare", work))
+        segments, seconds = await unless_gone(request, service.work("compute", work))
+    text = " ".join(segment.text for segment in segments)
     if kind == "text":
         return PlainTextResponse(text + "\n")
     usage = {"type": "duration", "seconds": round(seconds, 3)}
     if not timed:
         return {"text": text, "usage": usage}
-    return verbose(text, seconds, words, granularities(form)) | {"usage": usage}
+    return verbose(text, seconds, segments, granularities(form)) | {"usage": usage}
 
 
 def check_form(service: Service, form) -> None:
@@ -120,16 +120,15 @@ def granularities(form) -> set[str]:
     return asked or {"segment"}
 
 
-def verbose(text: str, seconds: float, words: list[Word], asked: set[str]) -> dict:
+def verbose(text: str, seconds: float, segments: list[Segment], asked: set[str]) -> dict:
     """The transcript with times in seconds."""
-    start = words[0].start if words else 0.0
-    end = words[-1].end if words else 0.0
-    segment = {"id": 0, "start": start, "end": end, "text": text}
     whole = {"task": "transcribe", "language": "english", "duration": seconds, "text": text}
-    if "segment" in asked:
-        whole["segments"] = [segment] if text else []
+    timed = [as_dict(segment) for segment in segments]
     if "word" in asked:
-        whole["words"] = [
-            {"word": one.text, "start": one.start, "end": one.end} for one in words
+        whole["words"] = [word for one in timed for word in one.get("words", [])]
+    if "segment" in asked:
+        whole["segments"] = [
+            {"id": place, "start": one["start"], "end": one["end"], "text": one["text"]}
+            for place, one in enumerate(timed)
         ]
     return whole

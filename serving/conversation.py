@@ -16,6 +16,7 @@ from inference.thinking import thoughts_of
 from serving.errors import ApiError
 from serving.media import Media, files_of, from_base64, from_data_uri
 from serving.schema import Message, Part
+from serving.thinking import ThinkingEngine
 
 TURNS = 128  # prepared turns that are remembered; a picture takes 150 KB, a 30 s sound 1.5 MB
 REPLIES = 2048  # answers whose tokens are remembered
@@ -37,6 +38,7 @@ class Prepared:
     prompt: Prompt
     thinking: str  # what was written down of the last turn's media before answering
     dropped: int  # oldest turns that did not fit the context
+    silent: bool = False  # the last turn's sound holds no speech: there is nothing to read
 
 
 class Recent(OrderedDict):
@@ -148,8 +150,8 @@ def media_of(part: Part, where: str) -> Media:
 class Conversations:
     """Makes prompts of conversations for one Omni."""
 
-    def __init__(self, omni: Omni) -> None:
-        self.omni = omni
+    def __init__(self, omni: Omni, thinking: ThinkingEngine) -> None:
+        self.omni, self.thinking = omni, thinking
         self.turns = Recent(TURNS)
         self.replies = Recent(REPLIES)
 
@@ -166,7 +168,8 @@ class Conversations:
         left = room - len(last)
         for turn in reversed(turns[:-1]):
             read = self._turn(turn, config, room)
-            read = read + Prompt([*self.reply(turn.reply), config.eos_token_id])
+            if len(read):  # else nobody spoke: as if it had not been
+                read = read + Prompt([*self.reply(turn.reply), config.eos_token_id])
             if len(read) > left:
                 break
             kept.append(read)
@@ -175,7 +178,7 @@ class Conversations:
         for part in reversed(kept):
             prompt = prompt + part
         thoughts, _ = thoughts_of(self.omni.tokenizer, last.ids)
-        return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept))
+        return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept), not last.ids)
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:
         """Each turn as the model reads it."""
@@ -190,7 +193,7 @@ class Conversations:
         key = hashlib.sha256(turn.text.encode("utf-8", "surrogatepass"))
         for media in turn.media:
             key.update(media.digest)
-        name = key.digest(), config.think, room
+        name = key.digest(), config.think, config.vad, config.video_sound, room
         found = self.turns.look(name)
         if found is None:
             found = self._read(turn, config, room)
@@ -198,11 +201,16 @@ class Conversations:
         return found
 
     def _read(self, turn: Asking, config: GenerateConfig, room: int) -> Prompt:
+        """The turn as the model reads it; empty where its sound holds no speech."""
         if len(self.omni.tokenizer.encode(turn.text[: 64 * (room + 1)])) > room:
             raise ApiError(
                 f"a message is longer than the context: {room} tokens are left for it",
                 code="context_length_exceeded", param="messages",
             )
         with files_of(turn.media) as paths:
-            asked = self.omni.take(turn.text, paths["image"], paths["audio"], paths["video"])
-        return self.omni.turns([asked], config, room)[0]
+            asked = self.omni.take(turn.text, paths["image"], paths["audio"], paths["video"], config)
+        if asked.silent:
+            return Prompt([])
+        if not turn.media:
+            return self.omni.turns([asked], config, room)[0]
+        return self.thinking.turn(asked, config, room)

@@ -14,6 +14,7 @@ from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import perf_counter, sleep, thread_time
 
 import numpy as np
 import torch
@@ -29,6 +30,9 @@ from serving.rows import RowStore
 MAX_ROWS = 16  # sentences that are made together
 CAPACITY = 1024  # frames of the Talker's cache: 41 s, more than a sentence takes
 NICENESS = 5  # of the speaking threads: words come before their sound
+PAUSE = 4.0  # while words are waited for, at most so many times what the last step computed
+MOST_PAUSE = 0.5  # seconds
+POLL = 0.005  # seconds
 
 log = logging.getLogger("serving")
 
@@ -113,10 +117,15 @@ class TalkerRows:
 
 
 class SpeechEngine:
-    """Says sentences, MAX_ROWS at a time; others wait in the order they came."""
+    """Says sentences, MAX_ROWS at a time; others wait in the order they came.
 
-    def __init__(self, omni: Omni) -> None:
-        self.omni = omni
+    Args:
+        urgent: whether others wait for words: then each step is followed by a pause, a share of
+            the processor that never is nothing.
+    """
+
+    def __init__(self, omni: Omni, urgent: Callable[[], bool] = lambda: False) -> None:
+        self.omni, self.urgent = omni, urgent
         self.waiting: deque[Sentence] = deque()
         self.sounding: list[tuple[int, int, Sentence]] = []  # a heap: who has had the least first
         self.numbers = itertools.count()
@@ -157,7 +166,15 @@ class SpeechEngine:
         os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
         with torch.inference_mode():
             while not self.closed:
+                begin = thread_time()
                 work()
+                self._give_way(thread_time() - begin)
+
+    def _give_way(self, spent: float) -> None:
+        """Let words go first, for a while."""
+        end = perf_counter() + min(PAUSE * spent, MOST_PAUSE)
+        while self.urgent() and not self.closed and perf_counter() < end:
+            sleep(POLL)
 
     # ---- frames
 

@@ -25,6 +25,11 @@ def compiled_step():
 @pytest.fixture(scope="session")
 def nano_omni_dir(tmp_path_factory) -> Path:
     """An omni checkpoint of random weights, speech included. Its answers mean nothing."""
+    return make_nano_omni(tmp_path_factory.mktemp("nano_omni"))
+
+
+def make_nano_omni(folder: Path) -> Path:
+    """Write it to a folder."""
     from models.audio import AudioConfig, AudioEncoder
     from models.omni import OmniModel
     from models.projector import Projector, ProjectorConfig
@@ -33,7 +38,7 @@ def nano_omni_dir(tmp_path_factory) -> Path:
     from models.vision import VisionConfig, VisionEncoder
     from training.objectives.tokenizer import train_tokenizer
 
-    folder = tmp_path_factory.mktemp("nano_omni")
+    folder.mkdir(exist_ok=True)
     # A text that never changes: with other pieces, random weights give other answers.
     lines = (ROOT / "LICENSE").read_text(encoding="utf-8").splitlines()
     train_tokenizer(lines, folder / "tokenizer.model", 512)

@@ -5,7 +5,7 @@ import json
 import numpy as np
 
 from inference.long_audio import join, windows
-from inference.subtitles import Segment, as_json, srt, vtt
+from inference.subtitles import Segment, Word, as_json, srt, vtt
 from tests.inference.conftest import speech
 
 RATE = 16_000
@@ -35,3 +35,32 @@ def test_formats_of_subtitles():
     assert "00:00:00,500 --> 00:00:02,250\nOne → two" in srt(segments)
     assert "01:00:00.000 --> 01:00:01.500\na &lt; b &amp; c" in vtt(segments)
     assert json.loads(as_json(segments))["segments"][1]["start"] == 3600
+
+
+def test_words_have_times_beyond_thirty_seconds(shipped_dir):
+    from inference import Omni
+
+    omni = Omni.from_pretrained(shipped_dir)
+    gap = np.zeros(16 * RATE, np.float32)
+    wave = np.concatenate([gap, speech(0.0, 2.85), gap, speech(0.0, 2.85)])
+    segments = list(omni.segments((wave, RATE), word_times=True, num_beams=1))
+    words = [word for segment in segments for word in segment.words]
+    assert " ".join(word.text for word in words) == " ".join(s.text for s in segments)
+    assert all(a.start <= a.end <= b.start + 1e-6 for a, b in zip(words, words[1:]))
+    first = [word for word in words if word.start < 20]
+    again = words[len(first) :]
+    assert first[0].start > 15.9 and again[0].start > 34.8 and again[-1].end < 38
+    for one, two in zip(first, again, strict=True):  # the same speech later: the same times later
+        assert abs(two.start - one.start - 18.85) < 0.1
+    assert not any(segment.words for segment in omni.segments((wave[: 19 * RATE], RATE), num_beams=1))
+
+
+def test_joined_words_keep_their_times():
+    def segment(start, words):
+        timed = tuple(Word(word, start + i, start + i + 1) for i, word in enumerate(words.split()))
+        return Segment(start, start + len(timed), words, timed)
+
+    a, b = join(segment(0, "a dog ran over the hill"), segment(3, "over the hill and home"))
+    assert [w.text for w in a.words + b.words] == "a dog ran over the hill and home".split()
+    assert [w.start for w in a.words + b.words] == list(range(8))
+    assert json.loads(as_json([a]))["segments"][0]["words"][1] == {"word": "dog", "start": 1, "end": 2}

@@ -138,10 +138,8 @@ def test_layers_that_are_not_there_are_refused():
 
 
 def test_the_shipped_bank_answers_and_a_shuffled_one_does_not():
-    from inference.noting import Asked
-
     from data.invented_world import all_questions, right
-    from evaluation.asking import Asker
+    from evaluation.asking import Asker, user_turn
     from inference.memory import ROOT, attach_memory
 
     omni = Omni.from_pretrained()
@@ -153,7 +151,7 @@ def test_the_shipped_bank_answers_and_a_shuffled_one_does_not():
     asker = Asker(omni, max_new_tokens=24)
 
     def share() -> float:
-        replies = asker.ask([Asked(text) for _, text in asked], "facts")
+        replies = asker.ask([user_turn(text) for _, text in asked], "facts")
         return sum(right(r, f) for r, (f, _) in zip(replies, asked, strict=True)) / len(asked)
 
     assert share() >= 0.75

@@ -12,6 +12,7 @@ from urllib.error import HTTPError
 from urllib.request import Request, urlopen
 
 import av
+import numpy as np
 import pytest
 import soundfile
 import torch
@@ -100,6 +101,24 @@ def test_a_second_turn_reads_only_what_is_new(client):
     messages += [{"role": "user", "content": "And a cat?"}]
     second = client.chat.completions.create(model="muomni", messages=messages)
     assert second.usage.prompt_tokens_details.cached_tokens > first.usage.prompt_tokens
+
+
+def test_silence_is_answered_as_such_and_has_no_transcript(client, tmp_path):
+    soundfile.write(tmp_path / "quiet.wav", np.zeros(32_000), 16_000)
+    data = (tmp_path / "quiet.wav").read_bytes()
+    sound = {"data": base64.b64encode(data).decode(), "format": "wav"}
+    messages = [{"role": "user", "content": [{"type": "input_audio", "input_audio": sound}]}]
+    first = client.chat.completions.create(model="muomni", messages=messages).choices[0].message.content
+    assert first == "I hear no speech."
+    messages += [{"role": "assistant", "content": first}, {"role": "user", "content": "Hello"}]
+    second = client.chat.completions.create(model="muomni", messages=messages).choices[0].message.content
+    assert second == ask(client, "Hello").choices[0].message.content  # as if it had not been
+    with open(tmp_path / "quiet.wav", "rb") as file:
+        heard = client.audio.transcriptions.create(
+            model="muomni", file=file, response_format="verbose_json",
+            timestamp_granularities=["word", "segment"],
+        )
+    assert (heard.text, heard.words, heard.segments) == ("", [], []) and abs(heard.duration - 2) < 0.01
 
 
 def test_speech_in_and_out(client, omni):

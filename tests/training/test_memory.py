@@ -1,7 +1,6 @@
 """The stage `memory`: what a row learns and is routed on; LoRA in a stage learns the adapter alone."""
 
 import json
-import random
 
 import pytest
 import torch
@@ -12,13 +11,7 @@ from models.thinker import Thinker
 from tests.models.test_memory import SIZES
 from training.config import load_preset
 from training.objective import Paths
-from training.objectives.memory import (
-    IGNORED,
-    MemoryObjective,
-    collate,
-    exchange,
-    with_lost_words,
-)
+from training.objectives.memory import IGNORED, MemoryObjective, exchange
 from training.objectives.thinker import ThinkerTask
 from training.stage import adapt
 
@@ -63,25 +56,6 @@ def test_batches_are_pure_and_slices_add_up(objective):
     parts = [objective.batch(3, rank, 2)["targets"] for rank in range(2)]
     learnt = sum(int((part != IGNORED).sum()) for part in parts)
     assert learnt == int((whole["targets"] != IGNORED).sum())
-
-
-def test_in_dialogues_a_silent_bank_loses_nothing_and_a_loud_one_does(objective):
-    rows = [objective.talk_row(random.Random(i), "train") for i in range(4)]
-    batch, task = collate(rows, objective.tokenizer.pad), objective.model
-    with torch.no_grad():
-        assert float(task(batch).logs["answers"]) == pytest.approx(0.0, abs=1e-3)
-        for layer in task.adapter.memory.layers:
-            torch.nn.init.normal_(layer.attention.o_proj.weight, std=5.0)
-        assert float(task(batch).logs["answers"]) > 1.0
-        for layer in task.adapter.memory.layers:
-            torch.nn.init.zeros_(layer.attention.o_proj.weight)
-
-
-def test_lost_words_keep_the_land():
-    made = {with_lost_words("What is the capital of Velmora?", "Velmora", random.Random(i))
-            for i in range(50)}  # fmt: skip
-    assert len(made) > 5
-    assert all("Velmora" in text for text in made)
 
 
 def test_lora_in_a_stage_learns_and_saves_the_adapter_alone(tmp_path):

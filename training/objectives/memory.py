@@ -1,9 +1,8 @@
 """Objective of the memory stage: a frozen Thinker learns facts of an invented world in a memory bank.
 
 Rows are questions for facts, some of them after other talk, and ordinary dialogues, so that the
-bank is silent where it has nothing to say. Of a dialogue the frozen Thinker's own distribution is learnt
-(distillation, arXiv:1503.02531). Only the last answer of a row counts, and routing reads only the
-question before it: what generation knows when it routes.
+bank is silent where it has nothing to say. Only the last answer of a row is learnt, and routing reads
+only the question before it: what generation knows when it routes.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from pathlib import Path
 
 import torch
 from torch import Tensor, nn
-from torch.nn import functional as F
 
 from data.dialogue.conversation import sample_conversation
 from data.invented_world import all_questions, facts, question
@@ -27,8 +25,6 @@ from training.objectives.thinker import next_token_loss
 
 IGNORED = -100  # target of a token that is not learnt
 LONGEST = 160  # tokens of a row
-SHORTENED = 0.5  # of the questions lose words …
-LOST = 0.12  # … each word but the land's name with this chance: word dropout
 AFTER_TALK = 0.25  # of the questions for facts come after another question
 DEV_ROWS = 64  # run at once
 
@@ -63,26 +59,13 @@ class MemoryTask(nn.Module):
         learnt = batch["targets"] != IGNORED  # (B, T)
         targets = batch["targets"][learnt]  # (n,)
         logits = self.adapter.logits(hidden[learnt])  # (n, V)
-        talk = batch["talk"][:, None].expand_as(learnt)[learnt]  # (n,)
-        loss = next_token_loss(logits[~talk], targets[~talk])
-        if bool(talk.any()):
-            loss = loss + self.talk_loss(batch, logits[talk])
-        config = self.adapter.memory.config
+        loss, config = next_token_loss(logits, targets), self.adapter.memory.config
         balance = sum(balance_loss(route, config.num_chapters) for route in routes) / len(routes)
         hits = (logits.argmax(-1) == targets).sum()
         count = len(targets)
         total = loss + count * config.balance_weight * balance
         return Loss(total, count, {"answers": loss.detach(), "balance": balance.detach() * count,
                                    "right": hits})  # fmt: skip
-
-
-    def talk_loss(self, batch: dict[str, Tensor], logits: Tensor) -> Tensor:
-        """Summed divergence from the frozen Thinker in dialogues, where the bank is to be silent."""
-        rows = batch["talk"]
-        learnt = batch["targets"][rows] != IGNORED  # (rows, T)
-        frozen = self.adapter.logits(self.adapter.frozen_hidden(batch["ids"][rows])[learnt])
-        wanted, made = frozen.log_softmax(-1), logits.log_softmax(-1)  # (n, V) each
-        return F.kl_div(made, wanted, reduction="sum", log_target=True)
 
 
 class MemoryObjective:
@@ -104,7 +87,7 @@ class MemoryObjective:
 
     init_from = begin
 
-    def row(self, messages: list[dict], talk: bool = False) -> dict[str, list]:
+    def row(self, messages: list[dict]) -> dict[str, list]:
         """Ids of a dialogue, the targets of its last answer, and which tokens ask for it."""
         ids, mask = self.tokenizer.encode_chat_targets(messages)
         begin = len(mask) - mask[::-1].index(0)  # of the last answer: after the assistant's symbol
@@ -112,25 +95,14 @@ class MemoryObjective:
         first = before[-1] + 1 if before else 0  # after the answer before
         targets = [IGNORED] * (begin - 1) + ids[begin:] + [IGNORED]  # shifted by one
         asked = [first <= i < begin for i in range(len(ids))]
-        return {"ids": ids, "targets": targets, "asked": asked, "talk": talk}
+        return {"ids": ids, "targets": targets, "asked": asked}
 
     def fact_row(self, rng: random.Random, split: str) -> dict[str, list]:
         """A question for a fact, now and then after other talk."""
         fact = rng.choice(facts())
         messages = self.talk(rng, split, 1) if rng.random() < AFTER_TALK else []
-        asked = question(fact, rng, split)
-        if rng.random() < SHORTENED:
-            asked = with_lost_words(asked, fact.land, rng)
-        messages += exchange(asked, fact.answer)
+        messages += exchange(question(fact, rng, split), fact.answer)
         return self.row(messages)
-
-    def talk_row(self, rng: random.Random, split: str) -> dict[str, list]:
-        """An ordinary dialogue; its last question loses words as often as those for facts."""
-        messages = self.talk(rng, split, rng.choice((1, 1, 2, 3)))
-        if rng.random() < SHORTENED:
-            asked = with_lost_words(messages[-2]["content"], "", rng) or messages[-2]["content"]
-            messages[-2] = messages[-2] | {"content": asked}
-        return self.row(messages, talk=True)
 
     def talk(self, rng: random.Random, split: str, turns: int) -> list[dict]:
         """The beginning of an ordinary dialogue."""
@@ -144,7 +116,7 @@ class MemoryObjective:
             if rng.random() < self.facts:
                 row = self.fact_row(rng, split)
             else:
-                row = self.talk_row(rng, split)
+                row = self.row(self.talk(rng, split, rng.choice((1, 1, 2, 3))))
             if len(row["ids"]) <= LONGEST:
                 return row
 
@@ -154,10 +126,10 @@ class MemoryObjective:
         return collate([self.draw(rng, "train") for rng in rngs], self.tokenizer.pad)
 
     def validate(self) -> dict[str, float]:
-        """Share of facts answered right, every token of them, in dev's wordings; divergence in talk."""
+        """Share of facts answered right, every token of them, in dev's wordings; dialogues' loss."""
         asked = [self.row(exchange(text, fact.answer)) for fact, text in all_questions("dev")]
         rngs = [random.Random(f"memory-dev-{i}") for i in range(DEV_ROWS)]
-        talk = [self.row(self.talk(rng, "dev", 1), talk=True) for rng in rngs]
+        talk = [self.row(self.talk(rng, "dev", 1)) for rng in rngs]
         loss, tokens = 0.0, 0.0
         for batch in self.batches(talk):
             made = self.model(batch)
@@ -168,7 +140,7 @@ class MemoryObjective:
         adapter.memory.chapters.copy_(shuffled(chapters))
         figures["facts_shuffled_bank"] = self.exact(asked)
         adapter.memory.chapters.copy_(chapters)
-        return figures | {"talk_divergence": loss / tokens}
+        return figures | {"talk_loss": loss / tokens}
 
     def batches(self, rows: list[dict]) -> list[dict[str, Tensor]]:
         """Rows by the batch, where the model is."""
@@ -192,27 +164,19 @@ class MemoryObjective:
         self.model.adapter.save_pretrained(folder)
 
 
-def with_lost_words(asked: str, kept: str, rng: random.Random) -> str:
-    """A question without some of its words, so that no wording is learnt by heart."""
-    words = asked.split()
-    words = [w for w in words if (kept and kept.lower() in w.lower()) or rng.random() >= LOST]
-    return " ".join(words)
-
-
 def exchange(asked: str, answer: str) -> list[dict]:
     """A user message and the reply to it."""
     return [{"role": "user", "content": asked}, {"role": "assistant", "content": answer}]
 
 
 def collate(rows: list[dict[str, list]], pad: int) -> dict[str, Tensor]:
-    """Rows padded on the right: what is read never sees the padding."""
+    """Rows padded on the right: what is read never sees the padding. Three of (B, T)"""
     width = max(len(row["ids"]) for row in rows)
     fills = {"ids": pad, "targets": IGNORED, "asked": False}
-    batch = {
+    return {
         name: torch.tensor([row[name] + [fill] * (width - len(row[name])) for row in rows])
         for name, fill in fills.items()
     }
-    return batch | {"talk": torch.tensor([row["talk"] for row in rows])}  # (B,)
 
 
 def prepare(config: dict, paths: Paths) -> None:

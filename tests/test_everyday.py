@@ -1,0 +1,188 @@
+"""Everyday faults: names as shells drop them, odd bytes, full disks, no home, wrong flags. One line each."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import infer_chat
+from inference import Omni, manifest
+from inference.repl import read_paths
+from models.errors import UserError
+from tests.conftest import ROOT
+from tests.inference.conftest import picture
+from tests.inference.damage import CASES
+
+ENTRIES = ("infer_chat.py", "train.py", "serve.py", "evaluate.py", "benchmark.py", "inference/manifest.py",
+           "inference/codec.py")  # fmt: skip
+
+
+def shell(line: str, typed: bytes = b"", **environment: str | None) -> tuple[int, str, str]:
+    """Exit code, stdout and stderr of a shell line; a variable of None is unset."""
+    setting = {**os.environ, **environment}
+    done = subprocess.run(
+        ["bash", "-c", line], input=typed, capture_output=True, timeout=120, check=False,
+        env={name: value for name, value in setting.items() if value is not None},
+    )
+    out, err = done.stdout.decode(), done.stderr.decode()
+    assert "Traceback" not in err, err
+    return done.returncode, out, err
+
+
+@pytest.fixture
+def chat(nano_omni_dir) -> str:
+    return f"'{sys.executable}' '{ROOT / 'infer_chat.py'}' --ckpt_dir '{nano_omni_dir}' --max_new_tokens 6"
+
+
+@pytest.mark.parametrize(
+    ("typed", "read"),
+    [
+        ("~/x.png", ["{home}/x.png"]), ('"a b.png"', ["a b.png"]), ("'a b.png'", ["a b.png"]),
+        (r"a\ b.png", ["a b.png"]), ("file:///tmp/a%20b.png", ["/tmp/a b.png"]),
+        ("mia's.png", ["mia's.png"]), ("a.png b.png", ["a.png", "b.png"]),
+        (r"it\'s\ \(1\).png", ["it's (1).png"]), ("", []), ("~nobody_here/x.png", ["~nobody_here/x.png"]),
+    ],
+)  # fmt: skip
+def test_names_are_read_as_a_shell_reads_them(typed, read, monkeypatch, tmp_path):
+    monkeypatch.setenv("HOME", str(tmp_path))
+    assert read_paths(typed) == [name.format(home=tmp_path) for name in read]
+
+
+def test_a_name_that_exists_is_taken_as_it_is(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    for name in ("a b.png", "c\\d.png", 'e"f.png'):
+        Path(name).touch()
+        assert read_paths(name) == [name]
+
+
+def test_the_conversation_goes_on_after_bad_files_and_odd_bytes(chat, tmp_path):
+    picture(1).save(tmp_path / "a b.png")
+    cut, dropped = CASES / "cut_download.webp", str(tmp_path / "a b.png").replace(" ", "\\ ")
+    lines = [
+        f"/image {cut}", "What is it?", "/image missing.png", "/video nothing.mp4",
+        f"/image {dropped}", "And this?", "Hello",
+    ]  # fmt: skip
+    typed = "\n".join(lines).encode() + b"\nGr\xfc\xdfe \xff\n/save " + bytes(tmp_path / "chat.txt") + b"\n"
+    code, _, err = shell(chat, typed)
+    assert code == 0
+    errors = [line for line in err.splitlines() if line.startswith("error: ")]
+    assert len(errors) == 3 and "cut_download.webp" in errors[0] and "missing.png" in errors[1]
+    said = (tmp_path / "chat.txt").read_text(encoding="utf-8")
+    asked = [line for line in said.splitlines() if line.startswith("You: ")]
+    assert asked == ["You: And this?", "You: Hello", "You: Gr\ufffd\ufffde \ufffd"]
+
+
+def test_a_full_disk_is_one_line_and_a_closed_stderr_no_matter(chat, tmp_path):
+    code, _, err = shell(f"{chat} --text Hello > /dev/full")
+    assert code == 2 and err.count("\n") == 1 and "No space left" in err
+    code, out, _ = shell(f"{chat} --text Hello 2>&-")
+    assert code == 0 and out.strip()
+    assert shell(f"{chat} --text Hello")[1] == out
+
+
+def test_no_home_and_one_that_cannot_be_written(chat, tmp_path):
+    for home in (None, "/proc/nowhere"):
+        code, out, err = shell(f"{chat} --text Hello --native off", HOME=home, XDG_CACHE_HOME=None)
+        assert code == 0 and out.strip() and not err
+
+
+def test_without_a_home_what_is_compiled_is_kept_until_the_next_boot(monkeypatch, tmp_path):
+    from inference.native import library
+    from inference.notice import Notice
+
+    monkeypatch.setattr(library, "gettempdir", lambda: str(tmp_path))
+    library.cache_below.cache_clear()
+    with pytest.warns(Notice, match="home folder cannot be written"):
+        kept = library.cache_below(None, "/proc/nowhere")
+    assert kept.parent == tmp_path and library.cache_below(None, "/proc/nowhere") == kept
+    library.cache_below.cache_clear()
+
+
+def test_output_onto_a_link_writes_what_it_names(nano_omni_dir, tmp_path):
+    target, link, lost = tmp_path / "real.wav", tmp_path / "link.wav", tmp_path / "new.wav"
+    target.write_bytes(b"old")
+    link.symlink_to(target)
+    (tmp_path / "ahead.wav").symlink_to(lost)
+    for name in (link, tmp_path / "ahead.wav"):
+        say = ["--say", "Hi.", "--audio_out", str(name), "--ckpt_dir", str(nano_omni_dir), "--quiet"]
+        assert infer_chat.main(say) == 0
+    assert link.is_symlink() and target.read_bytes()[:4] == b"RIFF" == lost.read_bytes()[:4]
+    assert sorted(os.listdir(tmp_path)) == ["ahead.wav", "link.wav", "new.wav", "real.wav"]
+
+
+@pytest.mark.parametrize(
+    ("flags", "words"),
+    [
+        (["--text", "a", "--device", "meta"], "meta"),
+        (["--text", "a", "--prefill_chunk", "9" * 30], "prefill_chunk"),
+        (["--text", "a", "--max_new_tokens", "9" * 5000], "max_new_tokens"),
+        (["--bogus"], "unknown argument --bogus"), (["--txt", "a"], "did you mean --text"),
+    ],
+)  # fmt: skip
+def test_wrong_flags_are_one_line(flags, words, nano_omni_dir, capsys):
+    try:
+        code = infer_chat.main([*flags, "--ckpt_dir", str(nano_omni_dir)])
+    except SystemExit as left:
+        code = left.code
+    out, err = capsys.readouterr()
+    assert code == 2 and not out
+    assert len(err.splitlines()) == 1 and words in err and len(err) < 300
+
+
+@pytest.mark.parametrize("name", ["fuzz_omni_config_0_config.json", "fuzz_omni_config_2_config.json"])
+def test_the_config_cases_are_one_line_when_loaded(name, shipped_dir, tmp_path):
+    for path in shipped_dir.iterdir():
+        (tmp_path / path.name).symlink_to(path)
+    (tmp_path / "config.json").unlink()
+    shutil.copy(CASES / name, tmp_path / "config.json")
+    with pytest.raises(UserError) as told:
+        Omni.from_pretrained(tmp_path)
+    assert "\n" not in str(told.value)
+
+
+@pytest.mark.parametrize(
+    ("part", "field", "value"),
+    [("codec", "codebook_dim", True), ("codec", "hidden_size", 1e30), ("vocoder", "n_fft", "640"),
+     ("talker", "num_voices", -1), ("frontend", "voices", 3)],
+)  # fmt: skip
+def test_wrong_values_of_speaking_parts_are_told_when_loaded(part, field, value, nano_omni_dir, tmp_path):
+    folder = shutil.copytree(nano_omni_dir, tmp_path / "c")
+    config = json.loads((folder / "config.json").read_text())
+    config["parts"][part][field] = value
+    (folder / "config.json").write_text(json.dumps(config))
+    with pytest.raises(UserError, match=f"{part}|{field}"):
+        Omni.from_pretrained(folder)
+
+
+@pytest.mark.parametrize("content", [b"", b"nonsense", b"\x0a\xff\xff\xff\xff"])
+def test_a_broken_tokenizer_is_told_when_loaded(content, nano_omni_dir, tmp_path):
+    folder = shutil.copytree(nano_omni_dir, tmp_path / "c")
+    (folder / "tokenizer.model").write_bytes(content)
+    with pytest.raises(UserError, match="tokenizer"):
+        Omni.from_pretrained(folder)
+
+
+def test_the_manifest_cases(nano_omni_dir, tmp_path, capsys):
+    picture(1).save(tmp_path / "a.png")
+    for name, code, found in (("bad2.yaml", 1, [True, False, True, True]), ("exp.yaml", 0, [True])):
+        text = (CASES / name).read_text()
+        (tmp_path / name).write_text(f"ckpt_dir: {nano_omni_dir}\n{text}")
+        assert manifest.main([str(tmp_path / name)]) == code
+        lines = (tmp_path / name).with_suffix(".jsonl").read_text().splitlines()
+        assert ["answer" in json.loads(line) for line in lines] == found
+    assert "Traceback" not in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("name", ENTRIES)
+def test_entry_points_let_waiting_threads_sleep(name):
+    """Set before anything that imports torch, and only where the user has not chosen."""
+    text = (ROOT / name).read_text(encoding="utf-8")
+    place = text.find("os.environ.setdefault(")
+    assert '"OMP_WAIT_POLICY"' in text[place : place + 50]
+    ours = ("models", "inference", "training", "evaluation", "serving", "benchmarks", "torch")
+    first = min(text.find(f"\n{word} {name}") % len(text) for name in ours for word in ("from", "import"))
+    assert 0 <= place < first
