@@ -170,7 +170,7 @@ class Tokenizer:
     def encode_chat_targets(self, messages: list[Message]) -> tuple[list[int], list[int]]:
         """Ids of a finished chat, and a mask that is 1 on assistant text and its eos.
 
-        A message with "learnt": False is read and not learnt, as what was misheard is.
+        A message with "learnt": False is read and not learnt, as a wrong transcript is.
         """
         ids, mask = [BOS], [0]
         for message in messages:
