@@ -8,7 +8,6 @@ has got the least of it. Both yield the processor to the decode loop of texts.
 import heapq
 import itertools
 import logging
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -29,7 +28,6 @@ from serving.rows import RowStore
 
 MAX_ROWS = 16  # sentences that are made together
 CAPACITY = 1024  # frames of the Talker's cache: 41 s, more than a sentence takes
-NICENESS = 5  # of the speaking threads: words come before their sound
 PAUSE = 4.0  # while words are waited for, at most so many times what the last step computed
 MOST_PAUSE = 0.5  # seconds
 POLL = 0.005  # seconds
@@ -162,8 +160,7 @@ class SpeechEngine:
             self.changed.notify_all()
 
     def _run(self, work: Callable[[], None]) -> None:
-        """One of the threads: gentle to others, and never ended by a failure."""
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        """One of the threads: it yields to words, and no failure ends it."""
         with torch.inference_mode():
             while not self.closed:
                 begin = thread_time()
