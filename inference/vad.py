@@ -26,7 +26,6 @@ SILENT = 1e-5  # RMS of full scale: below it there is nothing
 TONAL = -45.0  # dB of spectral flatness: speech has -37 and more, notes -55 and less
 BAND = 200, 2000  # Hz in which it is measured: telephones and old recordings have it
 SPECTRUM = 1024  # samples of a frame there
-LOUD = 1e-3  # of the loudest frame's energy: quieter frames are not measured
 NO_SPEECH = "I hear no speech."  # the answer to a sound without any
 
 
@@ -42,20 +41,19 @@ def detector():
 
 def has_speech(wave: np.ndarray) -> bool:
     """Whether anybody speaks in float32 (samples,) at 16 kHz, as loud as it may be."""
-    return sounds_spoken(wave) and flatness(wave) > TONAL
-
-
-def sounds_spoken(wave: np.ndarray) -> bool:
-    """Whether Silero hears a voice."""
-    short = len(wave) <= WORD_SECONDS * SAMPLE_RATE
-    run, longest, surest = 0, 0, 0.0
     with one_thread():
-        for probability in probabilities(wave):
-            run = run + 1 if probability > SPEECH else 0
-            longest, surest = max(longest, run), max(surest, probability)
-            if (surest > SURE and longest >= SHORTEST) or (short and surest > WORD):
-                return True
-    return False
+        found = np.fromiter(probabilities(wave), float)  # (chunks,)
+    short = len(wave) <= WORD_SECONDS * SAMPLE_RATE
+    surest = found.max(initial=0.0)
+    if not ((surest > SURE and longest_run(found > SPEECH) >= SHORTEST) or (short and surest > WORD)):
+        return False
+    return flatness(wave, np.flatnonzero(found > SPEECH)) > TONAL
+
+
+def longest_run(mask: np.ndarray) -> int:
+    """The most True in a row. (n,)"""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
 @contextmanager
@@ -73,15 +71,14 @@ def one_thread() -> Iterator[None]:
         openmp.omp_set_max_active_levels(levels)
 
 
-def flatness(wave: np.ndarray) -> float:
-    """Spectral flatness in dB, which a quarter of the loud frames do not reach. (samples,)
+def flatness(wave: np.ndarray, chunks: np.ndarray) -> float:
+    """Spectral flatness in dB around some chunks, which a quarter do not reach. (samples,), (n,)
 
     0 is white noise. Notes are lines with nothing between them and have far less than a voice.
     """
-    wave = np.pad(wave.astype(np.float64), (0, max(SPECTRUM - len(wave), 0)))
-    frames = np.lib.stride_tricks.sliding_window_view(wave, SPECTRUM)[:: SPECTRUM // 2]  # (n, 1024)
-    energy = (frames**2).mean(axis=1)
-    frames = frames[energy >= LOUD * energy.max()]
+    side = (SPECTRUM - CHUNK) // 2
+    wave = np.pad(wave.astype(np.float64), (side, SPECTRUM))
+    frames = np.lib.stride_tricks.sliding_window_view(wave, SPECTRUM)[chunks * CHUNK]  # (n, 1024)
     power = np.abs(np.fft.rfft(frames * window())) ** 2  # (n, 513)
     low, high = (frequency * SPECTRUM // SAMPLE_RATE for frequency in BAND)
     power = power[:, low:high] + 1e-12

@@ -9,6 +9,7 @@ from functools import wraps
 
 OURS = ("models", "inference", "training", "data", "evaluation", "export", "serving", "benchmarks")
 STREAMS = ("stdin", "stdout", "stderr")
+LONGEST = 250  # characters of a message about flags: their values may be endless
 
 
 class UserError(Exception):
@@ -41,6 +42,7 @@ class Parser(argparse.ArgumentParser):
             near = difflib.get_close_matches(wrong, self._option_string_actions, 1)
             hint = f"did you mean {near[0]}? " if near else ""
             message = f"unknown argument {wrong}: {hint}--help lists all"
+        message = message if len(message) <= LONGEST else message[: LONGEST - 1] + "…"
         self.exit(tell(UserError(message)))
 
 

@@ -156,6 +156,13 @@ class OmniModel(nn.Module):
         return model.eval()
 
 
+def check_placeholders(model: OmniModel, tokenizer, folder: Path) -> None:
+    """Refuse a config whose placeholders are not those that the tokenizer writes."""
+    for name, token in (("image", model.image_token), ("audio", model.audio_token)):
+        if token != getattr(tokenizer, name, token):
+            raise UserError(f"{folder / 'config.json'}: {name}_token_id is not the tokenizer's <|{name}|>")
+
+
 def place(x: Tensor, where: Tensor, embeddings: Tensor, kind: str) -> Tensor:
     """Put embeddings (n, hidden) at the True positions of `where` (B, S), in reading order."""
     wanted = int(where.sum())
@@ -174,10 +181,3 @@ def save_part(
     values = read_json(path) if path.exists() else {"model_type": "muomni", "parts": {}}
     values["parts"][name] = dataclasses.asdict(part.config)
     write_json(path, values)
-
-
-def check_placeholders(model: OmniModel, tokenizer, folder: Path) -> None:
-    """Refuse a config whose placeholders are not those that the tokenizer writes."""
-    for name, token in (("image", model.image_token), ("audio", model.audio_token)):
-        if token != getattr(tokenizer, name, token):
-            raise UserError(f"{folder / 'config.json'}: {name}_token_id is not the tokenizer's <|{name}|>")

@@ -177,7 +177,7 @@ class Conversations:
         prompt = head
         for part in reversed(kept):
             prompt = prompt + part
-        thoughts, _ = thoughts_of(self.omni.tokenizer, last.ids)
+        thoughts = thoughts_of(self.omni.tokenizer, last.ids)[0] if turns[-1].media and last.ids else []
         return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept), not last.ids)
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:

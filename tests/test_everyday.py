@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -81,7 +82,6 @@ def test_a_full_disk_is_one_line_and_a_closed_stderr_no_matter(chat, tmp_path):
     assert code == 2 and err.count("\n") == 1 and "No space left" in err
     code, out, _ = shell(f"{chat} --text Hello 2>&-")
     assert code == 0 and out.strip()
-    assert shell(f"{chat} --text Hello")[1] == out
 
 
 def test_no_home_and_one_that_cannot_be_written(chat, tmp_path):
@@ -183,6 +183,5 @@ def test_entry_points_let_waiting_threads_sleep(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     place = text.find("os.environ.setdefault(")
     assert '"OMP_WAIT_POLICY"' in text[place : place + 50]
-    ours = ("models", "inference", "training", "evaluation", "serving", "benchmarks", "torch")
-    first = min(text.find(f"\n{word} {name}") % len(text) for name in ours for word in ("from", "import"))
-    assert 0 <= place < first
+    ours = "models|inference|training|evaluation|serving|benchmarks|torch"
+    assert 0 <= place < re.search(rf"^(from|import) ({ours})\b", text, re.MULTILINE).start()

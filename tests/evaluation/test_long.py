@@ -7,7 +7,7 @@ def test_words_in_order_are_a_longest_common_subsequence():
     true = "the dog ran over the hill".split()
     assert kept(true, true) == [True] * 6
     assert sum(kept(true, "the dog over the the hill".split())) == 5
-    assert sum(kept(true, "hill the over ran dog the".split())) == 2
+    assert sum(kept(true, "hill the over ran dog the".split())) == 3
     assert kept(true, []) == [False] * 6
     assert not any(kept(true, "a cat".split()))
 
