@@ -38,8 +38,8 @@ STEPS: list[tuple[str, list[str], str, bool]] = [
     ),
     ("It reads aloud", ["--say", "Hello world", "--audio_out", str(OUT / "hello.wav")], "", False),
     (
-        "It understands what it read", ["--audio_in", str(OUT / "hello.wav"), "--text", "What did you hear?"],
-        "hello world", False,
+        "It understands what it read",
+        ["--audio_in", str(OUT / "hello.wav"), "--text", "What did you hear?"], "hello world", False,
     ),
 ]
 BLOCK = re.compile(r"(<!-- demo: .*? -->\n).*?(<!-- /demo -->)", re.DOTALL)

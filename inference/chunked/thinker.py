@@ -59,6 +59,10 @@ class ChunkedCache:
         other.rows = [self._copied(self.rows[row]) for row in rows.tolist()]
         return other
 
+    def reorder(self, rows: Tensor, start: int) -> None:
+        """Let row i go on as row `rows[i]`; states are copied whole, also before position `start`."""
+        self.rows = [self._copied(self.rows[row]) for row in rows.tolist()]
+
     def _copied(self, row: Row) -> Row:
         programs = self.thinker.chunks
         states = [
