@@ -26,6 +26,7 @@ from benchmarks.memory import bench_memory
 from benchmarks.plans import bench_plans
 from benchmarks.quantisers import bench_quantise
 from benchmarks.reading import bench_prefill
+from benchmarks.realtime import bench_realtime
 from benchmarks.routers import bench_routers
 from benchmarks.serving import bench_serve
 from benchmarks.share import bench_share
@@ -52,8 +53,9 @@ BENCHES = {
     "quantise": bench_quantise,
     "serve": bench_serve,
     "share": bench_share,
+    "realtime": bench_realtime,
 }
-OPTIONAL = {"serve", "routers", "quantise", "share"}  # run where they are named: options of their own
+OPTIONAL = {"serve", "realtime", "routers", "quantise", "share"}  # run where named: own options
 
 
 @one_line_errors

@@ -24,6 +24,7 @@ from typing import TextIO
 from inference.config import GenerateConfig
 from inference.media import LIMITS, SAMPLE_RATE, Limits, check_file
 from inference.notice import Notice, notices_after, show_notice
+from inference.opening import check_chunks, open_model
 from inference.output import (
     AUDIO_FORMATS,
     AudioFile,
@@ -176,6 +177,9 @@ def check(args: argparse.Namespace) -> None:
     speech = [flag for flag in ("voice", "speed", "vocoder") if getattr(args, flag) is not None]
     if speech and one_shot and not speaks:
         raise UserError(f"--{speech[0]} needs --audio_out or --play: else nothing is spoken")
+    for flag, folder in ("adapter_dir", args.adapter_dir), ("memory_dir", args.memory_dir):
+        if folder and not Path(folder).is_dir():
+            raise UserError(f"--{flag} {folder}: no such folder")
     if args.routing_strategy and not args.memory_dir:
         raise UserError("--routing_strategy goes with --memory_dir")
     if args.speed is not None and not 0 < args.speed < float("inf"):
@@ -211,34 +215,6 @@ def read_limits(given: list[str]) -> Limits:
     if wrong:
         raise UserError(f"--limit: {'; '.join(wrong)}")
     return replace(LIMITS, **values)
-
-
-def check_chunks(args: argparse.Namespace) -> None:
-    """Refuse flags of chunks without any, and what chunks cannot do."""
-    flags = "chunked num_chunks embeddings lm_head cache_compiled analyze_compute_plan".split()
-    given = [flag for flag in flags if getattr(args, flag) not in (None, False)]
-    if args.model_dir is None:
-        if given:
-            raise UserError(f"--{given[0]} needs --model_dir, the folder of exported chunks")
-        return
-    if args.ckpt_dir is not None:
-        raise UserError("--model_dir and --ckpt_dir name two models: give one")
-    fixed = {"device": "cpu", "dtype": "fp32", "cache_kind": None, "trace": None, "decode_plan": "none"}
-    for flag, value in fixed.items():
-        if getattr(args, flag) != value:
-            raise UserError(f"--{flag} does not go with --model_dir: the export fixed how chunks compute")
-
-
-def open_model(args: argparse.Namespace):
-    """The checkpoint, or the exported chunks."""
-    from inference.omni import Omni  # torch is loaded only for a request that can be served
-
-    if args.model_dir is None:
-        return Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype, args.model_name)
-    from inference.chunked.model import load_chunks
-
-    names = ("model_dir", "chunked", "num_chunks", "embeddings", "lm_head", "cache_compiled", "model_name")
-    return load_chunks(**{name: getattr(args, name) for name in names})
 
 
 def check_trace(path: str | None, asked: bool) -> None:
@@ -285,7 +261,6 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
             print(compute_plan(omni.folder))
             return 0
         omni.limits = limits
-        adapt(omni, args)
         if args.draft:
             omni.use_draft(args.draft, args.spec_k)
         names = ("voice", "speed", "vocoder", "seed")
@@ -344,18 +319,6 @@ def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
         if not args.quiet:
             print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
     return 0
-
-
-def adapt(omni, args: argparse.Namespace) -> None:
-    """Give the model what was learnt beside it: a LoRA adapter, a memory bank."""
-    if args.adapter_dir:
-        from inference.merge import attach_adapter
-
-        attach_adapter(omni, args.adapter_dir)
-    if args.memory_dir:
-        from inference.memory import attach_memory
-
-        attach_memory(omni, args.memory_dir, args.routing_strategy)
 
 
 def speak(omni, pieces: Iterable[str], sinks: list, speech: dict) -> float:

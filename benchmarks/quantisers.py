@@ -44,7 +44,7 @@ def bench_quantise(omni: Omni, rounds: int, tokens: int) -> dict:
             except UserError as error:
                 print(f"notice: {method} is left out: {error}", file=sys.stderr)
                 continue
-            table[method] = {"megabytes": path.stat().st_size / 1e6}
+            table[method] = {"file_megabytes": path.stat().st_size / 1e6}
             table[method]["bits_per_byte"] = bits_per_byte(loaded[method], held_out)
         for kind in GGUF:
             try:
@@ -52,7 +52,7 @@ def bench_quantise(omni: Omni, rounds: int, tokens: int) -> dict:
             except UserError as error:
                 print(f"notice: gguf {kind} is left out: {error}", file=sys.stderr)
                 continue
-            table[f"gguf {kind}"] = {"megabytes": path.stat().st_size / 1e6}
+            table[f"gguf {kind}"] = {"file_megabytes": path.stat().st_size / 1e6}
     config = settings(omni, tokens, native="off")
     runs = {
         name: lambda one=one: len(generate_batch(one, [prompt], config)[0])

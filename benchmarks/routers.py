@@ -31,7 +31,7 @@ def bench_routers(omni: Omni, rounds: int, tokens: int) -> dict:
     read = {name: reader(one, prompt) for name, one in omnis.items()}
     table |= {f"read, {name}": row for name, row in interleaved(read, rounds).items()}
     for strategy in STRATEGIES:
-        table[f"read, {strategy}"]["megabytes"] = held(omnis[strategy])
+        table[f"read, {strategy}"]["routing_megabytes"] = held(omnis[strategy])
     return table
 
 

@@ -42,9 +42,9 @@ class Took:
 
 def bench_serve(omni, rounds: int, tokens: int) -> dict[str, dict[str, float]]:
     """Rows: one client, many clients, their ratio, also by kind of request; memory."""
-    bodies = requests(REQUESTS + ALONE)
+    bodies = requests(REQUESTS + ALONE + 6)
     with server(omni) as (port, pid):
-        for body in requests(6):  # everything is loaded and compiled
+        for body in (bodies.pop() for _ in range(6)):  # everything is loaded and compiled
             ask(port, body)
         half = ALONE // 2  # before and after the crowd: the machine may be shared
         before, seconds_before = crowd(port, bodies[:half], 1)

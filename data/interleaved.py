@@ -71,10 +71,10 @@ class _Dialogue:
         self.named = bool(self.name)
         more = PRACTICE | PRACTICED if split == "train" else {}
         self.weights = {kind: weight * more.get(kind, 1) for kind, weight in WEIGHTS.items()}
-        self.chatter = CHITCHAT | ({"quiz": (quiz_maker(quiz), QUIZ)} if quiz else {})
+        self.chitchat = CHITCHAT | ({"quiz": (quiz_maker(quiz), QUIZ)} if quiz else {})
         self.kinds, self.remarks = (
             (list(makers), list(accumulate(w * more.get(k, 1) for k, (_, w) in makers.items())))
-            for makers in (KINDS, self.chatter)
+            for makers in (KINDS, self.chitchat)
         )
 
     def next(self) -> Segment:
@@ -127,7 +127,7 @@ class _Dialogue:
         while True:
             if self.rng.random() < CHITCHAT_SHARE:
                 kind = self.rng.choices(self.remarks[0], cum_weights=self.remarks[1])[0]
-                turns = self.chatter[kind][0](self.draw)
+                turns = self.chitchat[kind][0](self.draw)
             else:
                 kind = self.rng.choices(self.kinds[0], cum_weights=self.kinds[1])[0]
                 turns = KINDS[kind][0](self.draw)

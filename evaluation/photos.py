@@ -1,7 +1,7 @@
 """Naming what real photographs show, on test parts that no training saw.
 
 Asked through the chat in held-out wordings; an answer is right when it names the label and nothing
-else that photographs show. Controls: another photograph, and the same model without its glance.
+else that photographs show. Controls: another photograph, and the same model without its photo classifier.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def pick(shards: ShardReader, count: int) -> dict[str, list[int]]:
 
 
 def shown(shards: ShardReader, picks: list[int]) -> list[Tensor]:
-    """The photographs as the eyes want them, uint8 (3, 224, 224) each."""
+    """The photographs as the vision encoder reads them, uint8 (3, 224, 224) each."""
     return [picture(shards[i]["image"]) for i in picks]
 
 

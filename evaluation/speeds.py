@@ -8,7 +8,8 @@ from evaluation.results import Figure, read_results, save_section
 
 UNITS = {
     "ratio": "ratio", "tokens_per_second": "tokens/s", "seconds": "s",
-    "megabytes": "MB", "bits_per_byte": "bits/byte", "grown_megabytes": "MB",
+    "megabytes": "MB", "bits_per_byte": "bits/byte",
+    "file_megabytes": "small MB", "routing_megabytes": "small MB", "grown_megabytes": "MB",
 }  # fmt: skip
 
 

@@ -77,3 +77,45 @@ def attention(results: Results) -> str:
         [[what, *(show(results, "attention", f"{name}/{key}")
                   for key in ("bytes", "parameters", "loss"))] for what, name in rows],
     )
+
+
+def routers(results: Results) -> str:
+    """Routing strategies of a memory bank: facts, speed, what routing holds."""
+    rows = []
+    for name in ("no bank", "sequence", "rolling", "token", "hybrid"):
+        fact = "none" if name == "no bank" else name
+        cells = [show(results, "memory", f"facts/{fact}")]
+        cells += [show(results, "speed", f"{way}, {name}/ratio") for way in
+                  ("routers/read", "routers/decode")]  # fmt: skip
+        held = f"routers/read, {name}/routing_megabytes"
+        rows.append([name, *cells, "" if name == "no bank" else show(results, "speed", held)])
+    head = ["strategy", "facts right", "reading 512 tokens, speed ratio", "decoding, speed ratio"]
+    return table([*head, "memory of routing"], rows)
+
+
+def bank(results: Results) -> str:
+    """What a memory bank knows, beside its controls."""
+    rows = [
+        ("facts in held-out wordings, with the bank", "facts/hybrid"),
+        ("control: without a bank", "facts/none"),
+        ("control: the bank's numbers shuffled", "facts/shuffled"),
+        ("control: the chapters that score lowest", "facts/wrong_chapters"),
+        ("guessing among a relation's values", "facts/chance"),
+        ("ordinary conversation, with the bank", "talk/with"),
+        ("ordinary conversation, without", "talk/without"),
+    ]
+    return table(["measured", "right"], [[what, show(results, "memory", key)] for what, key in rows])
+
+
+def quantisers(results: Results) -> str:
+    """Ways of storing the Thinker."""
+    names = names_of(results, "speed", "quantise/")
+    keys = ("file_megabytes", "bits_per_byte", "tokens_per_second", "ratio")
+    figures = results.get("speed", {}).get("figures", {})
+    rows = [
+        [n, *(show(results, "speed", f"quantise/{n}/{key}")
+              if f"quantise/{n}/{key}" in figures else "" for key in keys)]
+        for n in names
+    ]  # fmt: skip
+    head = ["method", "file", "bits per byte", "tokens a second, PyTorch", "ratio"]
+    return table(head, rows or [[MISSING] * 5])

@@ -11,7 +11,17 @@ from collections.abc import Callable
 from pathlib import Path
 
 from evaluation.markdown import MISSING, Results, names_of, names_under, show, table
-from evaluation.speedtables import attention, batch, caches, context, memory, speed
+from evaluation.speedtables import (
+    attention,
+    bank,
+    batch,
+    caches,
+    context,
+    memory,
+    quantisers,
+    routers,
+    speed,
+)
 from models.errors import UserError
 from models.files import replacing
 
@@ -87,7 +97,7 @@ def photos(results: Results) -> str:
         ("10 kinds of clothing", "photo/clothing_cc0"),
         ("is it a …? (all sets)", "photo/check"),
         ("control: another photograph (all sets)", "photo_shuffled/all"),
-        ("control: without the glance (all sets)", "photo_no_glance/all"),
+        ("control: without the photo classifier (all sets)", "photo_no_glance/all"),
     ]
     return table(
         ["photographs, unseen", "right"], [[what, show(results, "vision", key)] for what, key in rows]
@@ -287,6 +297,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
     "context": context, "batch": batch, "memory": memory, "attention": attention,
+    "memory-bank": bank, "routers": routers, "quantisers": quantisers,
 }  # fmt: skip
 
 

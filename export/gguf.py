@@ -195,6 +195,7 @@ def export_to_gguf(
     quantization_type: str = "q4_k_m",
     llama_cpp_path: str | Path | None = None,
     tokenizer: Tokenizer | None = None,
+    name: str | None = None,
 ) -> Path:
     """Write a model's Thinker as one GGUF file, LoRA adapters merged; a memory bank stays out.
 
@@ -203,6 +204,7 @@ def export_to_gguf(
         quantization_type: one of TYPES, or q4_k_m, which needs llama.cpp's llama-quantize.
         llama_cpp_path: a folder with llama.cpp's `llama-quantize` in it; default: the PATH.
         tokenizer: default: that of the model's folder.
+        name: of the model, in the file's metadata; default: the file's.
 
     Raises:
         UserError: an unknown type, no tokenizer, or a package that is not installed.
@@ -218,10 +220,10 @@ def export_to_gguf(
         tokenizer = Tokenizer(folder / "tokenizer.model")
     out.parent.mkdir(parents=True, exist_ok=True)
     if kind in TYPES:
-        write_gguf(thinker, tokenizer, out, kind, out.stem)
+        write_gguf(thinker, tokenizer, out, kind, name or out.stem)
         return out
     with TemporaryDirectory() as made:
-        write_gguf(thinker, tokenizer, Path(made) / "f16.gguf", "f16", out.stem)
+        write_gguf(thinker, tokenizer, Path(made) / "f16.gguf", "f16", name or out.stem)
         quantise_by_llama(Path(made) / "f16.gguf", out, kind, llama_cpp_path)
     return out
 
@@ -234,7 +236,7 @@ def run(folder: Path, out: Path | None, kind: str) -> Path:
     gguf_package()
     check_writable(out)
     omni = Omni.from_pretrained(folder)
-    export_to_gguf(omni, out, kind, tokenizer=omni.tokenizer)
+    export_to_gguf(omni, out, kind, tokenizer=omni.tokenizer, name=folder.resolve().name)
     return out
 
 

@@ -23,7 +23,7 @@ def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
     parser = argparse.ArgumentParser("python -m export.vllm", description=__doc__.split("\n")[0])
     parser.add_argument("--ckpt_dir", type=Path, default=SHIPPED, help="omni, or text alone")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the new folder")
     args = parser.parse_args(argv)
     omni = Omni.from_pretrained(args.ckpt_dir)
     try:

@@ -11,6 +11,8 @@ from torch import Tensor
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from inference.sampling import adjust
+from inference.steps import find_native, run_step
+from inference.timing import Timing
 from inference.transcripts import ConstrainedDecoder
 from models.cache import KVCache
 
@@ -103,7 +105,9 @@ def beam_search(
     constraints = constraints or [None] * len(logits)
     B, device = len(logits), logits.device
     rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
-    cache = cache.taken(rows, cache.length + max(limits))
+    shared = cache.length  # positions that the answers to a prompt have in common
+    cache = cache.taken(rows, shared + max(limits))
+    native = find_native(thinker, cache, config, wait=False)
     mask = None if mask is None else mask[rows]  # (B * W, S)
     logits = logits[rows]  # (B * W, V)
     scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)
@@ -131,8 +135,7 @@ def beam_search(
             tokens += [token for _, _, token in followed]
         if all(search.done for search in searches):
             return [search.best for search in searches]
-        cache = cache.taken(torch.tensor(order, device=device), cache.max_len)
+        cache.reorder(torch.tensor(order, device=device), shared)
         if mask is not None:
             mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)  # (B * W, S + 1)
-        x = thinker.embed(torch.tensor(tokens, device=device)[:, None])  # (B * W, 1, D)
-        logits = thinker.logits(thinker.hidden(x, mask, cache)[:, -1])  # (B * W, V)
+        logits, _ = run_step(thinker, native, tokens, mask, cache, Timing())  # (B * W, V)

@@ -19,12 +19,12 @@ from inference.config import GenerateConfig
 from inference.notice import notice
 from inference.prompt import Picture, Prompt, Sound
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
+from inference.steps import find_native, run_step
 from inference.stopping import StopWatch
 from inference.timing import Timing
 from inference.transcripts import constrain
 from models.cache import KVCache
 from models.errors import UserError
-from models.thinker import Thinker
 
 if TYPE_CHECKING:
     from inference.native.step import NativeStep
@@ -106,44 +106,6 @@ def prefill(
         else:
             scores = native(part, seen)
     return thinker.logits(hidden[:, -1]) if native is None else scores.logits
-
-
-def find_native(
-    thinker: Thinker, cache: KVCache, config: GenerateConfig, wait: bool = True
-) -> "NativeStep | None":
-    """The compiled pass where it serves. Without `wait`, none where it has yet to be compiled."""
-    if config.native == "off":
-        return None
-    from inference.native.step import native_step
-
-    return native_step(thinker, cache, config, wait)
-
-
-def run_step(
-    thinker: Thinker,
-    native: "NativeStep | None",
-    tokens: list[int],
-    mask: Tensor | None,
-    cache: KVCache,
-    timing: Timing,
-) -> tuple[Tensor, list[int] | None]:
-    """Run one token of each row into the cache -> logits of what follows (B, V).
-
-    Compiled code also says which token is the likeliest of each row (B,).
-    """
-    start = perf_counter()
-    if native is not None:
-        logits, likeliest, seconds = native(tokens, mask)
-    else:
-        with torch.inference_mode():
-            ids = torch.tensor(tokens, device=thinker.model.embed_tokens.weight.device)
-            hidden = thinker.hidden(thinker.embed(ids[:, None]), mask, cache)  # (B, 1, D)
-            before = perf_counter()
-            logits, likeliest = thinker.logits(hidden[:, -1]), None  # (B, V)
-            seconds = perf_counter() - before
-    timing.head += seconds
-    timing.model += perf_counter() - start - seconds
-    return logits, likeliest
 
 
 @dataclass

@@ -73,7 +73,9 @@ class HFTokenizer:
             raise
         except Exception as error:  # noqa: BLE001 (anything, for a damaged file)
             reason = " ".join(str(error).split())[:160]
-            raise UserError(f"cannot read a tokenizer from {source} ({reason})") from None
+            raise UserError(
+                f"cannot read a tokenizer from {source} ({reason}): --model_name names another"
+            ) from None
 
     def __len__(self) -> int:
         return len(self._hf)

@@ -157,6 +157,8 @@ def quantize_full_model(model, method: str = "dynamic", output_path: str | Path 
         tensors = thinker.state_dict()
     else:
         thinker = dynamic_int8(thinker) if method == "dynamic" else swap_linears(thinker, method)
+        for parameter in thinker.parameters():  # as the file will hold them
+            parameter.copy_(parameter.bfloat16())
         tensors = quantised_state(thinker)
     if output_path is not None:
         meta = {"method": method, "config": vars(thinker.config)}

@@ -41,6 +41,7 @@ class ChatSession:
         self.generator = omni.generator(self.config)
         self.turns: list[Turn] = []
         self.messages: list[dict[str, str]] = []
+        self.thinking = ""  # the chain of thought before the latest answer
 
     @property
     def closing(self) -> list[int]:
@@ -51,13 +52,6 @@ class ChatSession:
     def last_prefill(self) -> int:
         """Tokens the latest turn had to read before its first new one."""
         return self.generator.last_prefill
-
-    @property
-    def thinking(self) -> str:
-        """The chain of thought before the latest answer; empty where there was none."""
-        if not self.turns:
-            return ""
-        return "\n".join(thoughts_of(self.omni.tokenizer, self.turns[-1].prompt.ids)[0])
 
     def ask(self, text: str | None = None, **media) -> str:
         """The whole answer; arguments as for `stream`."""
@@ -73,12 +67,15 @@ class ChatSession:
 
     def answer(self, question: UserTurn, text: str) -> Iterator[str]:
         """The same for what is loaded already; `text` is what `messages` shows as the user's."""
+        self.thinking = ""
         if question.silent:  # there is nothing to read: the conversation goes on as if it had not been
             self.messages.append({"role": "user", "content": text})
             self.messages.append({"role": "assistant", "content": NO_SPEECH})
             return iter([NO_SPEECH])
         room = self.omni.room(self.config) - len(self.head)
         turn = Turn(self.omni.turns([question], self.config, room)[0])
+        if question.images or question.sounds:
+            self.thinking = "\n".join(thoughts_of(self.omni.tokenizer, turn.prompt.ids)[0])
         return self._stream(turn, text)
 
     def _stream(self, turn: Turn, text: str) -> Iterator[str]:

@@ -17,7 +17,7 @@ NOTE = "<!-- made by `python -m manual reference`; do not edit -->\n\n"
 COMMANDS = (
     "infer_chat.py", "serve.py", "inference/codec.py", "inference/manifest.py", "train.py",
     "training/export.py", "export/draft_table.py", "training/compare_attention.py", "export/gguf.py",
-    "export/hf_tokenizer.py", "export/chunks.py", "evaluate.py", "benchmark.py",
+    "export/hf_tokenizer.py", "export/chunks.py", "export/vllm.py", "evaluate.py", "benchmark.py",
     "data/preview.py", "data/scenes/build.py", "data/readers/emoji.py", "data/corpus.py", "data/examples.py",
 )
 CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
@@ -87,6 +87,8 @@ def flag_rows(module: ast.Module) -> str:
             continue
         given = {word.arg: word.value for word in node.keywords}
         names = ", ".join(f"`{ast.literal_eval(arg)}`" for arg in node.args)
+        if ast.unparse(given.get("help", node)) == "argparse.SUPPRESS":
+            continue  # an alias
         default = f"`{cell(ast.unparse(given['default']))}`" if "default" in given else ""
         rows.append(f"| {names} | {default} | {cell(meaning(given))} |\n")
     return "".join(rows)

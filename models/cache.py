@@ -64,6 +64,12 @@ class TensorStore:
         other.scales = None if self.scales is None else chosen(self.scales)
         return other
 
+    def reorder(self, rows: Tensor, start: int, end: int) -> None:
+        """Let row i hold what row `rows[i]` does from position `start` to `end`."""
+        for kept in (self.numbers, self.scales):
+            if kept is not None:
+                kept[:, :, start:end] = kept[rows, :, start:end]
+
     def write(self, x: Tensor, start: int) -> None:
         """Store x (B, H, T, D) from position `start` on."""
         end = start + x.shape[2]
@@ -213,6 +219,12 @@ class KVCache:
         ]
         other.max_len = max_len
         return other
+
+    def reorder(self, rows: Tensor, start: int) -> None:
+        """Let row i go on as row `rows[i]`, in place; both hold the same before position `start`."""
+        for layer in self.layers:
+            for store in layer:
+                store.reorder(rows, start, self.length)
 
     def truncate(self, length: int) -> None:
         """Forget all positions from `length` on."""

@@ -49,11 +49,6 @@ class Tokenizer:
 
     def __init__(self, path: str | Path) -> None:
         if not Path(path).is_file():
-            if (Path(path).parent / "tokenizer.json").exists():  # a model from elsewhere
-                raise UserError(
-                    f"{Path(path).parent} has a tokenizer of another kind (tokenizer.json): "
-                    "`transformers` runs this model; here its weights load with Thinker.from_pretrained"
-                )
             raise UserError(f"no tokenizer at {path}: train one with `python train.py tokenizer`")
         try:
             self._sp = sentencepiece.SentencePieceProcessor(model_file=str(path))
@@ -175,7 +170,7 @@ class Tokenizer:
     def encode_chat_targets(self, messages: list[Message]) -> tuple[list[int], list[int]]:
         """Ids of a finished chat, and a mask that is 1 on assistant text and its eos.
 
-        A message with "learnt": False is read and not learnt, as what was misheard is.
+        A message with "learnt": False is read and not learnt, as a wrong transcript is.
         """
         ids, mask = [BOS], [0]
         for message in messages:

@@ -1,10 +1,9 @@
-"""The eyes: a vision transformer that turns a picture into 49 tokens.
+"""Vision encoder: a vision transformer with a convolutional stem, an image to 49 tokens.
 
-A convolutional stem sees edges and textures and brings 224² pixels to a 14 × 14 grid, the shared
-`Block` without a causal mask lets the grid's places look at each other, then each 2 × 2 neighbourhood
-merges into one token: a 7 × 7 grid that still knows where things are, which a single CLS token does
-not. (What the stem gains over a plain 16-pixel patch embedding: docs/decisions.md.)
-Normalisation happens inside, so training and inference cannot differ in it.
+The stem brings 224² pixels to a 14 × 14 grid. The shared `Block`, without a causal mask, attends over
+the grid. Then each 2 × 2 neighbourhood merges into one token: a 7 × 7 grid, which still tells where
+things are, as a single CLS token does not. (What the stem gains over a plain 16-pixel patch
+embedding: docs/decisions.md.) Normalisation happens inside, so training and inference cannot differ in it.
 
 Papers: ViT arXiv:2010.11929; convolutional stems arXiv:2106.14881; merging neighbours as in
 Qwen2-VL, arXiv:2409.12191.

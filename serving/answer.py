@@ -165,7 +165,7 @@ class Answer:
             for token in self.job.reply:
                 yield Token(token)
         elif beams_for(self.config, self.prepared.prompt) > 1:
-            reply = await self.service.work("prepare", self._search)
+            reply = await self.service.work("compute", self._search)
             self.job.reply = reply
             for token in reply:
                 yield Token(token)

@@ -80,7 +80,7 @@ async def transcription(service: Service, request: Request):
             return list(found), seconds[-1]
 
     with service.place():
-        segments, seconds = await unless_gone(request, service.work("prepare", work))
+        segments, seconds = await unless_gone(request, service.work("compute", work))
     text = " ".join(segment.text for segment in segments)
     if kind == "text":
         return PlainTextResponse(text + "\n")

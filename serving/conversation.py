@@ -16,6 +16,7 @@ from inference.thinking import thoughts_of
 from serving.errors import ApiError
 from serving.media import Media, files_of, from_base64, from_data_uri
 from serving.schema import Message, Part
+from serving.thinking import ThinkingEngine
 
 TURNS = 128  # prepared turns that are remembered; a picture takes 150 KB, a 30 s sound 1.5 MB
 REPLIES = 2048  # answers whose tokens are remembered
@@ -149,8 +150,8 @@ def media_of(part: Part, where: str) -> Media:
 class Conversations:
     """Makes prompts of conversations for one Omni."""
 
-    def __init__(self, omni: Omni) -> None:
-        self.omni = omni
+    def __init__(self, omni: Omni, thinking: ThinkingEngine) -> None:
+        self.omni, self.thinking = omni, thinking
         self.turns = Recent(TURNS)
         self.replies = Recent(REPLIES)
 
@@ -176,7 +177,7 @@ class Conversations:
         prompt = head
         for part in reversed(kept):
             prompt = prompt + part
-        thoughts, _ = thoughts_of(self.omni.tokenizer, last.ids) if last.ids else ([], None)
+        thoughts = thoughts_of(self.omni.tokenizer, last.ids)[0] if turns[-1].media and last.ids else []
         return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept), not last.ids)
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:
@@ -208,4 +209,8 @@ class Conversations:
             )
         with files_of(turn.media) as paths:
             asked = self.omni.take(turn.text, paths["image"], paths["audio"], paths["video"], config)
-        return Prompt([]) if asked.silent else self.omni.turns([asked], config, room)[0]
+        if asked.silent:
+            return Prompt([])
+        if not turn.media:
+            return self.omni.turns([asked], config, room)[0]
+        return self.thinking.turn(asked, config, room)

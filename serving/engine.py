@@ -21,6 +21,7 @@ from inference.prompt import Prompt
 from inference.sampling import adjust, first_seen, likeliest_is_chosen, make_generators, sample
 from inference.stopping import StopWatch
 from models.audio import audio_tokens
+from models.cache import KVCache
 from models.tokenizer import IMAGE_TOKENS
 from serving.prefix import PrefixStore, marks_of, rest
 from serving.rows import RowCache
@@ -120,6 +121,7 @@ class Engine:
             (IMAGE_TOKENS, audio_tokens),
         )
         self.waiting: deque[Job] = deque()
+        self.begun: deque[tuple[Job, KVCache]] = deque()  # prompts read, without a row as yet
         self.active: list[Job] = []
         self.closed = False
         self.changed = threading.Condition()
@@ -148,6 +150,11 @@ class Engine:
             job.cancelled = True
             self.changed.notify()
 
+    @property
+    def crowded(self) -> bool:
+        """Whether several answers are being written or wait."""
+        return len(self.active) + len(self.begun) + len(self.waiting) > 1
+
     def _run(self) -> None:
         with torch.inference_mode():
             thinker = thinker_of(self.model)
@@ -166,32 +173,41 @@ class Engine:
     def _wait(self) -> bool:
         """Sleep until there is something to do; False once closed."""
         with self.changed:
-            self.changed.wait_for(lambda: self.waiting or self.active or self.closed)
+            self.changed.wait_for(lambda: self.waiting or self.begun or self.active or self.closed)
             return not self.closed
 
     def _admit(self) -> None:
-        """Read the prompt of one waiting job: rows that are being decoded wait for no more."""
-        job = None
+        """Read the prompt of one waiting job: rows that are being decoded wait for no more.
+
+        Its first word waits for no free row; the rest does, with its cache.
+        """
+        self._fill()
         with self.changed:
-            while self.waiting and job is None and len(self.active) < MAX_ROWS:
-                job = self.waiting.popleft()
-                if job.cancelled:
-                    job.deliver(End("cancelled"))
-                    job = None
+            job = self.waiting.popleft() if self.waiting else None
         if job is None:
             return
+        if job.cancelled:
+            return job.deliver(End("cancelled"))
         try:
             cache, logits = self._read(job)
             job.start(self.omni.tokenizer, self.capacity, logits)
             reason = job.choose(logits, None)
         except Exception as error:  # this request's alone
-            job.deliver(End("error", error))
-            return
+            return job.deliver(End("error", error))
         if reason:
-            job.deliver(End(reason))
-            return
-        self.rows.admit(cache)
-        self.active.append(job)
+            return job.deliver(End(reason))
+        self.begun.append((job, cache))
+        self._fill()
+
+    def _fill(self) -> None:
+        """Give free rows to those that have begun."""
+        while self.begun and len(self.active) < MAX_ROWS:
+            job, cache = self.begun.popleft()
+            if job.cancelled:
+                job.deliver(End("cancelled"))
+                continue
+            self.rows.admit(cache)
+            self.active.append(job)
 
     def _read(self, job: Job):
         """The prompt's cache of one row, and its last logits (1, V). What is known is not read."""
@@ -227,8 +243,9 @@ class Engine:
 
     def _fail(self, error: Exception) -> None:
         with self.changed:
-            lost = [*self.active, *self.waiting]
+            lost = [*self.active, *(job for job, _ in self.begun), *self.waiting]
             self.waiting.clear()
+        self.begun.clear()
         self.active.clear()
         self.rows.clear()
         for job in lost:

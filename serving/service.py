@@ -1,8 +1,8 @@
 """Service: one loaded model and what its requests share: the decode loop, worker threads, a queue.
 
 Everything that computes runs in a few threads that never change in number, so memory stays flat:
-one decodes, two prepare prompts (one of words, one of media and transcripts), two speak
-(serving/speaking.py), one encodes sound, one watches for speech.
+one decodes, one thinks about media (serving/thinking.py), two speak (serving/speaking.py), one
+transcribes; others prepare prompts, encode sound and watch for speech.
 """
 
 import asyncio
@@ -25,9 +25,13 @@ from serving.errors import ApiError
 from serving.metrics import Metrics
 from serving.remote import RemoteEngine
 from serving.speaking import Sentence, SpeechEngine
+from serving.thinking import MOST, ThinkingEngine
 
 MODEL = "muomni"
 SPOKEN = 512  # spoken answers that a client may refer to by id
+WORKERS = {  # threads by what they do; those that prepare mostly wait for their batch
+    "prepare": MOST, "words": 1, "compute": 1, "encode": 1, "listen": 1,
+}
 DEFAULT_VOICES = ("alloy", "default")  # OpenAI's usual name stands for the first voice
 
 
@@ -50,8 +54,9 @@ class Service:
     def __init__(self, omni: Omni, max_queue: int = 64, thinker_url: str | None = None) -> None:
         self.omni = omni
         self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
-        self.voice = SpeechEngine(omni)
-        self.conversations = Conversations(omni)
+        self.voice = SpeechEngine(omni, self._words_wait)
+        self.thinking = ThinkingEngine(omni)
+        self.conversations = Conversations(omni, self.thinking)
         self.spoken: Recent = Recent(SPOKEN)  # texts of spoken answers by id
         self.metrics = Metrics()
         self.most = MAX_ROWS + max_queue
@@ -59,8 +64,8 @@ class Service:
         self._voices: list[str] | None = None
         self.sockets = 0  # open realtime sessions
         self.workers = {
-            name: ThreadPoolExecutor(1, thread_name_prefix=name)
-            for name in ("prepare", "words", "encode", "listen")
+            name: ThreadPoolExecutor(threads, thread_name_prefix=name)
+            for name, threads in WORKERS.items()
         }
 
     @property
@@ -68,16 +73,22 @@ class Service:
         """Whether the checkpoint has more than text."""
         return isinstance(self.omni.model, OmniModel)
 
+    def _words_wait(self) -> bool:
+        """Whether more than one client waits for words: sound then yields to them."""
+        return self.engine.crowded or self.thinking.busy
+
     def start(self) -> None:
         """Begin to answer; the voice loads meanwhile."""
         self.engine.start()
+        self.thinking.start()
         if self.hears:
             self.voice.start()
             self.workers["encode"].submit(warm_up, self.omni)
-            self.workers["prepare"].submit(self.omni.transcribe, (WARM_UP, SAMPLE_RATE))
+            self.workers["compute"].submit(self.omni.transcribe, (WARM_UP, SAMPLE_RATE))
 
     def close(self) -> None:
         self.engine.close()
+        self.thinking.close()
         if self.hears:
             self.voice.close()
         for worker in self.workers.values():
@@ -173,7 +184,7 @@ class Service:
 
     async def transcribe(self, source) -> str:
         """The words of a path or of (samples, rate)."""
-        return await self.work("prepare", self.omni.transcribe, source)
+        return await self.work("compute", self.omni.transcribe, source)
 
 
 # half a second of faint noise: what transcribing needs is loaded before the first person speaks

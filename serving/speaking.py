@@ -8,12 +8,12 @@ has got the least of it. Both yield the processor to the decode loop of texts.
 import heapq
 import itertools
 import logging
-import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
+from time import perf_counter, sleep, thread_time
 
 import numpy as np
 import torch
@@ -28,7 +28,9 @@ from serving.rows import RowStore
 
 MAX_ROWS = 16  # sentences that are made together
 CAPACITY = 1024  # frames of the Talker's cache: 41 s, more than a sentence takes
-NICENESS = 5  # of the speaking threads: words come before their sound
+PAUSE = 4.0  # while words are waited for, at most so many times what the last step computed
+MOST_PAUSE = 0.5  # seconds
+POLL = 0.005  # seconds
 
 log = logging.getLogger("serving")
 
@@ -113,10 +115,15 @@ class TalkerRows:
 
 
 class SpeechEngine:
-    """Says sentences, MAX_ROWS at a time; others wait in the order they came."""
+    """Says sentences, MAX_ROWS at a time; others wait in the order they came.
 
-    def __init__(self, omni: Omni) -> None:
-        self.omni = omni
+    Args:
+        urgent: whether others wait for words: then each step is followed by a pause, a share of
+            the processor that never is nothing.
+    """
+
+    def __init__(self, omni: Omni, urgent: Callable[[], bool] = lambda: False) -> None:
+        self.omni, self.urgent = omni, urgent
         self.waiting: deque[Sentence] = deque()
         self.sounding: list[tuple[int, int, Sentence]] = []  # a heap: who has had the least first
         self.numbers = itertools.count()
@@ -153,11 +160,18 @@ class SpeechEngine:
             self.changed.notify_all()
 
     def _run(self, work: Callable[[], None]) -> None:
-        """One of the threads: gentle to others, and never ended by a failure."""
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        """One of the threads: it yields to words, and no failure ends it."""
         with torch.inference_mode():
             while not self.closed:
+                begin = thread_time()
                 work()
+                self._give_way(thread_time() - begin)
+
+    def _give_way(self, spent: float) -> None:
+        """Let words go first, for a while."""
+        end = perf_counter() + min(PAUSE * spent, MOST_PAUSE)
+        while self.urgent() and not self.closed and perf_counter() < end:
+            sleep(POLL)
 
     # ---- frames
 

@@ -27,7 +27,7 @@ async def page(service: Service, body: ChatBody, request: Request) -> str:
     if body.speaks and body.audio is not None:
         speech = await service.speech(body.audio.voice, body.audio.speed, "audio.voice")
     with service.place():
-        work = service.work("prepare", make, service, system, turns, config, speech)
+        work = service.work("compute", make, service, system, turns, config, speech)
         return await unless_gone(request, work)
 
 

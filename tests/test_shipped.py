@@ -79,6 +79,38 @@ def test_pictures_are_seen_and_a_blank_one_is_not(omni):
     assert right - by_chance > 0.4
 
 
+def parts_that_run(model, ask) -> dict[str, int]:
+    """How often each part of the model runs while `ask` is answered."""
+    counts: dict[str, int] = {}
+    hooks = [
+        part.register_forward_hook(lambda *_, name=name: counts.update({name: counts.get(name, 0) + 1}))
+        for name, part in model.named_children()
+    ]
+    hooks.append(model.audio.spell.register_forward_hook(
+        lambda *_: counts.update({"ctc_head": counts.get("ctc_head", 0) + 1})
+    ))
+    ask()
+    for hook in hooks:
+        hook.remove()
+    return counts
+
+
+def test_each_medium_is_encoded_once_a_request(omni):
+    session = omni.session()
+    image = str(ROOT / "examples" / "sample_image.png")
+    counts = parts_that_run(omni.model, lambda: session.ask("How many things?", image=image))
+    assert counts.pop("vision") == counts.pop("vision_projector") == 1
+    assert counts.keys() <= {"thinker", "glance"}
+    assert "vision" not in parts_that_run(omni.model, lambda: session.ask("What color is the star?"))
+    sound = str(ROOT / "examples" / "sample_audio.wav")
+    counts = parts_that_run(omni.model, lambda: omni.transcribe(sound))
+    assert counts.pop("audio") == counts.pop("audio_projector") == counts.pop("ctc_head") == 1
+    assert counts.keys() <= {"thinker"}
+    question = str(ROOT / "examples" / "question.wav")
+    counts = parts_that_run(omni.model, lambda: omni.chat(image=image, audio=question))
+    assert counts["audio"] == counts["vision"] == 1
+
+
 def test_speech_is_heard_and_shuffled_speech_is_not(omni):
     clips = samples("test")
     heard = [words(omni.transcribe((c["wave"] / 32768.0, 16_000))) for c in clips]

@@ -1,8 +1,8 @@
 """ASR-error augmentation: training clips with the transcript that the recogniser gives them.
 
-A spoken question is answered as it was transcribed, rightly or not. So that a misheard one is still
-answered as well as it can be, part of the spoken samples are written down as CTC and an n-gram model
-that never counted them decode them; the wrong transcript itself is not trained on.
+A spoken question is answered as it was transcribed, rightly or not. So that a question with errors
+is still answered, part of the spoken samples hold what CTC and an n-gram model that never counted them
+give. The wrong transcript itself is not trained on.
 """
 
 from __future__ import annotations

@@ -37,7 +37,7 @@ COUNTED = {"tokenizer"}  # no loop: it counts
 PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
 OPTIONAL = PHOTOGRAPHIC  # the other stages do without them
 
-OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 leaves rivals by the thousand behind
+OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 outweighs thousands of other words
 
 Number = float | Tensor  # a 0-d tensor is welcome: it is read only when a log line is written
 

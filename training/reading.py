@@ -2,13 +2,13 @@
 
 Fresh projectors hand the Thinker vectors it has never seen, and grounding then has to emerge from
 answers alone: after 600 steps of joint training it had not (docs/lab-notebook.md). A world that we
-render knows what every cell shows. So the eyes' projector is scored, inside the vision stage,
+render knows what every cell shows. So the vision projector is scored, inside the vision stage,
 against the Thinker's (fixed) embeddings: a token is to look like the words for what it shows,
 "red" + "circle" + "one", or "blue" + "background". How far right, down and large the thing is are
 amounts along the directions from "left" to "right", "top" to "bottom" and "small" to "large".
 To the Thinker a picture then reads like a 7 × 7 table of words, each row with its place.
 
-A cross-entropy against all rivals and not a distance to the right words: by least squares the 314
+A cross-entropy against all other words and not a distance to the right words: by least squares the 314
 names blurred into each other (cupcakes became cameras).
 """
 
@@ -40,11 +40,11 @@ def places(scene: Scene, cells: np.ndarray) -> np.ndarray:
     names = label_vocab()["object"]
     out = np.zeros((GRID * GRID, len(AXES)), np.float32)
     for i, label in enumerate(cells[PLANES.index("object")].flatten()):
-        rivals = [thing for thing in scene.things if thing.name == names[label]]
-        if not label or not rivals:
+        alike = [thing for thing in scene.things if thing.name == names[label]]
+        if not label or not alike:
             continue
         y, x = (CELL * (place + 0.5) for place in divmod(i, GRID))  # pixels
-        owner = min(rivals, key=lambda t: max(abs(t.x - x), abs(t.y - y)) / t.side)
+        owner = min(alike, key=lambda t: max(abs(t.x - x), abs(t.y - y)) / t.side)
         middle, reach = (SMALL[0] + LARGE[1]) / 2, (LARGE[1] - SMALL[0]) / 2  # pixels
         size = 0.0 if owner.kind == "sign" else (owner.side - middle) / reach
         out[i] = 2 * owner.x / SIZE - 1, 2 * owner.y / SIZE - 1, size
@@ -52,10 +52,10 @@ def places(scene: Scene, cells: np.ndarray) -> np.ndarray:
 
 
 class WordReader(nn.Module):
-    """The eyes' projector and its loss against the Thinker's embeddings.
+    """The vision projector and its loss against the Thinker's embeddings.
 
     Args:
-        width: channels of the eyes.
+        width: channels of the vision encoder.
         table: the Thinker's embeddings (V, hidden), which stay as they are.
     """
 

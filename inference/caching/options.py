@@ -31,11 +31,11 @@ class CacheOptions:
     cache_quality_max_delta_nll: float = 0.05  # auto: nats a token lost on what must be looked up
     cache_quality_max_ppl_ratio: float = 1.01  # auto: perplexity of the whole prompt against fp32's
     cache_quality_max_mean_kl: float = 0.01  # auto: mean divergence from fp32's distributions, in nats
-    cache_quality_prompt_len: int = 512  # auto: tokens of the prompt that quality is measured on
+    cache_quality_prompt_len: int = 256  # auto: tokens of the prompt that quality is measured on
     cache_quality_decode_steps: int = 4  # auto: the last of them, read one at a time as decoding does
     cache_auto_benchmark: bool = True  # auto: the fastest exact kind; False: the smallest, unmeasured
     cache_auto_bench_steps: int = 8  # auto: tokens decoded in a round of the speed test
-    cache_auto_bench_prompt_len: int = 512  # auto: tokens of context that it begins after
+    cache_auto_bench_prompt_len: int = 256  # auto: tokens of context that it begins after
     decode_plan: str = "none"  # none | fixed | auto, see inference.caching.decodeplan
     decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = by the four below
     decode_bucket_short: int | None = None  # auto: contexts up to so many tokens are read in one piece

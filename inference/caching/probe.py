@@ -5,7 +5,6 @@ run: compiled where that serves, else PyTorch. Decisions are inference.caching.p
 inference.caching.decodeplan's.
 """
 
-import statistics
 from collections.abc import Callable
 from time import perf_counter
 from typing import Any
@@ -106,7 +105,7 @@ class CacheProbe:
         length = min(self.config.cache_auto_bench_prompt_len, len(self.prompt.ids) - 1)
         steps = self.config.cache_auto_bench_steps
         runs = {kind: self._decoder(self.runners[kind], length, steps) for kind in kinds}
-        took = medians(runs, self.begun + SECONDS)
+        took = best_times(runs, self.begun + SECONDS)
         return {kind: steps / seconds for kind, seconds in took.items()}
 
     def _decoder(self, run: Runner, length: int, steps: int) -> Callable[[], None]:
@@ -135,7 +134,7 @@ def chunk_seconds(
 
         return read
 
-    return medians({chunk: reader(chunk) for chunk in chunks}, until)
+    return best_times({chunk: reader(chunk) for chunk in chunks}, until)
 
 
 def fixed_kind(config: GenerateConfig) -> str | None:
@@ -143,8 +142,11 @@ def fixed_kind(config: GenerateConfig) -> str | None:
     return None if config.cache_kind == "auto" else config.cache_kind
 
 
-def medians(runs: dict, until: float) -> dict:
-    """Median seconds of each run, in as many rounds as there is time for; the first warms up."""
+def best_times(runs: dict, until: float) -> dict:
+    """Least seconds of each run, in as many rounds as there is time for.
+
+    Other work on the machine only ever adds to a time: the least is the nearest to the run's own.
+    """
     seen = take_turns(runs, 0, warm=True)
     for _ in range(ROUNDS):
         if perf_counter() + sum(took[-1][0] for took in seen.values()) > until:
@@ -152,7 +154,7 @@ def medians(runs: dict, until: float) -> dict:
         for name, rounds in take_turns(runs, 1, warm=False).items():
             seen[name] += rounds
     return {
-        name: statistics.median(took for took, _ in rounds[1:] or rounds)
+        name: min(took for took, _ in rounds)
         for name, rounds in seen.items()
     }
 

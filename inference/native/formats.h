@@ -7,6 +7,9 @@
 #pragma once
 
 #include "matrix.h"
+#ifdef __F16C__
+#include <immintrin.h>
+#endif
 
 enum Format : int32_t { FP32, FP16, BF16, Q8_0, Q4_0, NF4 };  // inference/native/step.py: FORMATS
 
@@ -91,10 +94,11 @@ struct Vectors {
     }
 
     void widen(const uint8_t* from, int64_t position, float* to) const {
-        if (format == FP16) return convert(reinterpret_cast<const Half*>(from), to);
+        if (format == FP16) return widen_halves(reinterpret_cast<const Half*>(from), to);
         if (format == BF16) return convert(reinterpret_cast<const Bf16*>(from), to);
+        const Half* scale = scales + position * blocks();
+        if (format == Q8_0) return widen_bytes(reinterpret_cast<const int8_t*>(from), scale, to);
         int64_t half = D / 2;
-        if (format == Q8_0) convert(reinterpret_cast<const int8_t*>(from), to);
         if (format == Q4_0)
             for (int64_t d = 0; d < half; d++) {
                 to[d] = float(int32_t(from[d] & 15) - 8);
@@ -106,8 +110,24 @@ struct Vectors {
                 to[half + d] = NF4_LEVELS[from[d] >> 4];
             }
         for (int64_t b = 0; b < blocks(); b++) {
-            float scale = float(scales[position * blocks() + b]);
-            for (int64_t d = 0; d < BLOCK_WIDTH; d++) to[b * BLOCK_WIDTH + d] *= scale;
+            float factor = float(scale[b]);
+            for (int64_t d = 0; d < BLOCK_WIDTH; d++) to[b * BLOCK_WIDTH + d] *= factor;
+        }
+    }
+
+    void widen_halves(const Half* from, float* to) const {
+#ifdef __F16C__
+        for (int64_t d = 0; d < D; d += 8)
+            _mm256_storeu_ps(to + d, _mm256_cvtph_ps(_mm_loadu_si128((const __m128i*)(from + d))));
+#else
+        convert(from, to);
+#endif
+    }
+
+    void widen_bytes(const int8_t* from, const Half* scale, float* to) const {
+        for (int64_t b = 0; b < blocks(); b++, from += BLOCK_WIDTH, to += BLOCK_WIDTH) {
+            float factor = float(scale[b]);
+            for (int64_t d = 0; d < BLOCK_WIDTH; d++) to[d] = float(from[d]) * factor;
         }
     }
 

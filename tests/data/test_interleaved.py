@@ -85,7 +85,7 @@ def test_a_name_is_asked_for_after_it_was_told_and_only_then_known() -> None:
     assert told > 5
 
 
-def test_held_out_wordings_of_chatter_are_not_practised() -> None:
+def test_held_out_paraphrases_of_chitchat_are_not_practised() -> None:
     lists = [wordings for wordings, _ in REACTIONS] + [BIGGER]
     for wordings in lists:
         held = share(wordings, "dev") + share(wordings, "test")
@@ -101,7 +101,7 @@ def test_what_is_slow_to_learn_comes_more_often_in_training_alone() -> None:
     assert shares["train"] > 1.5 * max(shares["dev"], shares["test"])
 
 
-def test_chatter_is_right_by_its_own_check_and_animals_keep_their_order() -> None:
+def test_chitchat_is_right_by_its_own_check_and_animals_keep_their_order() -> None:
     for kind, (make, _) in CHITCHAT.items():
         draw = Draw(random.Random(kind), "train")
         for _ in range(50):

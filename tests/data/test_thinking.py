@@ -1,4 +1,4 @@
-"""Notes say what is in the picture, in the order in which the eyes' tokens come."""
+"""The chain of thought tells what is in the picture, in the order of the image tokens."""
 
 import random
 
@@ -72,13 +72,13 @@ def record() -> dict:
 @pytest.mark.parametrize("share", [0.0, 1.0])
 def test_samples_begin_with_thinking_or_with_the_picture(record, monkeypatch, share):
     monkeypatch.setattr(samples, "THINKING", share)
-    lesson = samples.picture_sample(record, random.Random(0))
-    first, *_ = lesson["messages"]
+    sample = samples.picture_sample(record, random.Random(0))
+    first, *_ = sample["messages"]
     assert first["content"][0] == {"type": "image"}
     assert (first["content"][1]["text"] == NOTE_QUESTION) == bool(share)
-    assert len(lesson["messages"]) == 2 * (2 + bool(share))
-    shown = [p for m in lesson["messages"] for p in m["content"] if isinstance(p, dict)]
-    assert sum(p["type"] == "image" for p in shown) == len(lesson["images"]) == 1
+    assert len(sample["messages"]) == 2 * (2 + bool(share))
+    shown = [p for m in sample["messages"] for p in m["content"] if isinstance(p, dict)]
+    assert sum(p["type"] == "image" for p in shown) == len(sample["images"]) == 1
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -86,8 +86,8 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
     monkeypatch.setattr(samples, "THINKING", share)
     mel = np.zeros((128, 80), np.uint8)
     record = {"mel": mel, "text": "Who are you?", "question": {"answer": "I am μOmni."}}
-    lesson = samples.spoken_sample(record, random.Random(0))
-    said = [m["content"] for m in lesson["messages"]]
+    sample = samples.spoken_sample(record, random.Random(0))
+    said = [m["content"] for m in sample["messages"]]
     assert said[-1] == "I am μOmni." and said[0][0]["type"] == "audio"
     assert len(said) == 2 + 2 * bool(share)
     if share:
@@ -95,7 +95,7 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
 
 
 @pytest.mark.parametrize("reading", ["Who are you?", "Who are ewe?"])
-def test_what_was_misheard_is_asked_and_not_learnt(monkeypatch, nano_omni_dir, reading):
+def test_a_wrong_transcript_is_asked_and_not_trained_on(monkeypatch, nano_omni_dir, reading):
     monkeypatch.setattr(samples, "THINKING", 1.0)
     record = {"mel": np.zeros((128, 80), np.uint8), "text": "Who are you?"}
     record |= {"question": {"answer": "I am μOmni."}, "transcript": reading}

@@ -19,7 +19,7 @@ PAGE = ROOT / "docs" / "chunks.md"
 def test_python_blocks_run(tmp_path):
     with workbench(tmp_path):
         printed = list(run_chapter(PAGE, slow=False).values())
-    assert len(printed) == 2 and printed[0].strip() and "KV cache" in printed[1]
+    assert len(printed) == 2 and printed[0].strip() and "KV Cache" in printed[1]
     assert not broken(PAGE)
 
 

@@ -32,15 +32,15 @@ def bench(tmp_path, monkeypatch):
 
 
 @cache
-def _loaded(folder, device, dtype):
-    return _load(folder, device, dtype)
+def _loaded(folder, *settings):
+    return _load(folder, *settings)
 
 
 _load = Omni.from_pretrained
 
 
-def loaded(folder=None, device="cpu", dtype="fp32"):
-    return _loaded(None if folder is None else ROOT / folder, device, dtype)
+def loaded(folder=None, *settings):
+    return _loaded(None if folder is None else ROOT / folder, *settings)
 
 
 @pytest.mark.parametrize("command", COMMANDS)

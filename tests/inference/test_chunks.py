@@ -25,7 +25,7 @@ for name in ("onnx", "onnxruntime"):
 
 ROOT = Path(__file__).resolve().parents[2]
 COUNTS = (1, 2, 4)
-PLAIN = {"notes": False, "num_beams": 1, "ctc_weight": 0.0, "native": "off", "max_new_tokens": 12}
+PLAIN = {"think": False, "num_beams": 1, "ctc_weight": 0.0, "native": "off", "max_new_tokens": 12}
 
 
 @pytest.fixture(scope="module")

@@ -290,7 +290,7 @@ def test_prompts_are_read_as_pytorch_reads_them(
     exact = Omni.from_pretrained(nano_omni_dir, dtype="int8" if dtype == "int8" else "fp32")
 
     embed = generation.embed
-    monkeypatch.setattr(  # both read what the same eyes and ears say: these differ by processor in bf16
+    monkeypatch.setattr(  # both read what the same encoders give: these differ by processor in bf16
         generation, "embed",
         lambda model, rows: embed(short.model, rows).to(next(thinker_of(model).parameters()).dtype),
     )

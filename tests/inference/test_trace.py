@@ -162,8 +162,8 @@ def test_text_alone_and_a_second_turn(nano_text_dir):
     assert seen.start > len(session.turns[0].prompt) + len(session.turns[0].reply)
 
 
-def test_ears_with_fast_layers_show_them(omni):
-    """Another build of the ears and a wider projector: nothing here knows sizes by heart."""
+def test_an_audio_encoder_with_fast_layers_show_them(omni):
+    """Another build of the audio encoder and a wider projector: nothing here knows sizes by heart."""
     config = {"hidden_size": 64, "num_layers": 2, "num_heads": 2, "num_kv_heads": 1, "head_dim": 32}
     model = copy.copy(omni.model)
     model._modules = dict(omni.model._modules)

@@ -55,11 +55,11 @@ def test_marks_stand_between_words_and_not_after_each_other():
 
 
 def test_the_weight_says_whose_word_counts():
-    """The Thinker likes "a" better, the ears heard "c"."""
+    """The Thinker likes "a" better, CTC heard "c"."""
     steps = torch.full((1, len(PIECES)), -9.0)
     steps[0, PIECES.index("a")], steps[0, PIECES.index("c")] = -0.5, -2.0
-    readings = [("c", 0.0), ("a", -3.0)]
-    firsts = {w: PIECES[decoder(readings, w).candidates(steps, 4)[0][2]] for w in (0.1, 0.6)}
+    hypotheses = [("c", 0.0), ("a", -3.0)]
+    firsts = {w: PIECES[decoder(hypotheses, w).candidates(steps, 4)[0][2]] for w in (0.1, 0.6)}
     assert firsts == {0.1: "a", 0.6: "c"}
 
 

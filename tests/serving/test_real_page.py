@@ -16,12 +16,12 @@ playwright = pytest.importorskip(
     "playwright.sync_api", reason="no playwright: pip install -r requirements-browser.txt"
 )
 pytest.importorskip("serving.app", reason="the server lacks a package: requirements-dev.txt")
-pytestmark = pytest.mark.skip(reason="unfinished: it has yet to pass after the interruption of the voice")
+pytestmark = pytest.mark.skipif(not CHROMIUM, reason="needs Chromium: apt-get install chromium")
 
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def until(page, condition: str, seconds: float = 40) -> None:
+def until(page, condition: str, seconds: float = 60) -> None:
     end = time.monotonic() + seconds
     while not page.evaluate(condition):
         assert time.monotonic() < end, condition
@@ -61,13 +61,12 @@ def test_a_person_types_shows_speaks_interrupts_and_comes_back(tmp_path):
             until(page, f"() => {DONE} === 2")
             assert page.locator(".answer > .text").nth(1).inner_text()
             page.click("#hands-free")  # the fake microphone says the question
-            until(page, "() => document.querySelectorAll('.answer').length === 3")
-            until(page, "() => !document.getElementById('player').paused")
+            until(page, "() => document.getElementById('voice-bar').dataset.state === 'speaking'")
             until(page, "() => document.getElementById('player').currentTime > 0")
             page.keyboard.press("Escape")  # interrupts the voice
             until(page, "() => document.getElementById('player').paused")
             until(page, f"() => {DONE} === 3")
-            assert re.search("first sound|stopped", page.locator(".times").last.inner_text())
+            assert re.search("first sound", page.locator(".times").last.inner_text())
             if page.is_visible("#hang-up"):
                 page.click("#hang-up")
             said = page.locator(".question .text").nth(2).inner_text()

@@ -292,7 +292,7 @@ def test_pieces_are_learnt_at_their_own_time(task, monkeypatch, heard):
     assert (float(task.token_loss(encoded, letters, batch)) == 0) == heard
 
 
-def test_both_heads_and_the_ears_learn(task, monkeypatch):
+def test_both_heads_and_the_encoder_learn(task, monkeypatch):
     monkeypatch.setattr("training.objectives.audio.TOKENS_FROM", 1000.0)  # pieces count at once
     batch = {
         "mel": torch.randn(2, 128, 160),

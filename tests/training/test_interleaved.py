@@ -1,4 +1,4 @@
-"""Lessons out of dialogues: all media are there in reading order, and the length is kept."""
+"""Samples out of interleaved dialogues: all media are there in reading order, and the length is kept."""
 
 from __future__ import annotations
 
@@ -31,17 +31,17 @@ HEARD = Segment("heard", {"text": "Good day.", "mel": np.zeros((128, 80), np.uin
 
 def test_pictures_and_sounds_come_in_the_order_of_the_messages() -> None:
     dialogue = [photo("fox"), TALK, HEARD, photo("owl")]
-    lesson = dialogue_sample(dialogue, random.Random(0), words, 10_000)
-    assert lesson["images"] == [b"fox", b"owl"] and len(lesson["sounds"]) == 1
-    parts = [p["type"] for m in lesson["messages"] if isinstance(m["content"], list) for p in m["content"]]
+    sample = dialogue_sample(dialogue, random.Random(0), words, 10_000)
+    assert sample["images"] == [b"fox", b"owl"] and len(sample["sounds"]) == 1
+    parts = [p["type"] for m in sample["messages"] if isinstance(m["content"], list) for p in m["content"]]
     assert [p for p in parts if p != "text"] == ["image", "audio", "image"]
-    assert lesson["messages"][-1]["content"] == "A fox."
+    assert sample["messages"][-1]["content"] == "A fox."
 
 
-def test_a_lesson_ends_before_it_is_too_long_but_never_without_its_first_stretch() -> None:
+def test_a_sample_ends_before_it_is_too_long_but_never_without_its_first_stretch() -> None:
     dialogue = [TALK] * 50
-    lesson = dialogue_sample(dialogue, random.Random(0), words, 100)
-    assert 80 < words(lesson["messages"]) <= 100
+    sample = dialogue_sample(dialogue, random.Random(0), words, 100)
+    assert 80 < words(sample["messages"]) <= 100
     assert len(dialogue_sample(dialogue, random.Random(0), words, 1)["messages"]) == 2
     cut = dialogue_sample([TALK, photo("fox")], random.Random(0), words, 12)
     assert cut["images"] == [] and len(cut["messages"]) == 2

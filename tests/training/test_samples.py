@@ -1,4 +1,4 @@
-"""The omni stage: packing lessons; the vision stage: what image tokens should read as."""
+"""The omni stage: packing samples; the vision stage: what image tokens should read as."""
 
 import numpy as np
 import pytest

@@ -25,8 +25,6 @@ from training.objectives.thinker import next_token_loss
 
 IGNORED = -100  # target of a token that is not learnt
 LONGEST = 160  # tokens of a row
-SHORTENED = 0.5  # of the questions lose words …
-LOST = 0.12  # … each word but the land's name with this chance: word dropout
 AFTER_TALK = 0.25  # of the questions for facts come after another question
 DEV_ROWS = 64  # run at once
 
@@ -103,10 +101,7 @@ class MemoryObjective:
         """A question for a fact, now and then after other talk."""
         fact = rng.choice(facts())
         messages = self.talk(rng, split, 1) if rng.random() < AFTER_TALK else []
-        asked = question(fact, rng, split)
-        if rng.random() < SHORTENED:
-            asked = with_lost_words(asked, fact.land, rng)
-        messages += exchange(asked, fact.answer)
+        messages += exchange(question(fact, rng, split), fact.answer)
         return self.row(messages)
 
     def talk(self, rng: random.Random, split: str, turns: int) -> list[dict]:
@@ -167,12 +162,6 @@ class MemoryObjective:
 
     def save(self, folder: Path) -> None:
         self.model.adapter.save_pretrained(folder)
-
-
-def with_lost_words(asked: str, kept: str, rng: random.Random) -> str:
-    """A question without some of its words, so that no wording is learnt by heart."""
-    words = [w for w in asked.split() if kept.lower() in w.lower() or rng.random() >= LOST]
-    return " ".join(words)
 
 
 def exchange(asked: str, answer: str) -> list[dict]:

@@ -53,7 +53,7 @@ class NamingObjective:
         self.names = omni.glance.config.names
         self.tokenizer = Tokenizer(paths.need("omni") / "tokenizer.model")
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
-        with torch.no_grad():  # as long as what the eyes say of nothing
+        with torch.no_grad():  # as long as the grid tokens of a grey image
             grey = torch.full((1, 3, IMAGE_SIZE, IMAGE_SIZE), 128, dtype=torch.uint8)
             length = omni.vision_projector(omni.vision(grey)).norm(dim=-1).mean()
             omni.glance.words *= length / omni.glance.words.norm(dim=1, keepdim=True)

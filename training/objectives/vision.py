@@ -1,8 +1,8 @@
-"""Objective of the vision stage: say of each of the 49 tokens what stands there.
+"""Objective of the vision stage: classify what stands in the cell of each of the 49 tokens.
 
 A world that we render gives labels for free: object, colour, size, sign and digits of every cell.
-Dense labels teach the eyes in minutes what answers alone would take hours to. The heads are thrown
-away; the projector into the Thinker, which is scored against the Thinker's own words
+Dense labels train the encoder in minutes where answers alone would take hours. The heads are
+discarded. The projector into the Thinker, which is scored against the Thinker's own words
 (training/reading.py), is kept.
 """
 

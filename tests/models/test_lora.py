@@ -1,0 +1,104 @@
+"""LoRA: merging changes no logit, and PEFT reads what we write, as we read what it writes."""
+
+import json
+
+import pytest
+import torch
+
+from models.errors import UserError
+from models.lora import TARGETS, LoraConfig, adapted, add_lora, load_lora, merge_lora, save_lora
+from models.thinker import Thinker
+from tests.models.test_memory import SIZES
+
+IDS = torch.randint(64, (2, 9), generator=torch.Generator().manual_seed(1))
+
+
+def made(learnt: bool = True, **settings) -> Thinker:
+    torch.manual_seed(0)
+    thinker = add_lora(Thinker(SIZES).eval(), LoraConfig(**settings))
+    if learnt:
+        for module in adapted(thinker).values():
+            torch.nn.init.normal_(module.lora_B.weight, std=0.3)
+    return thinker
+
+
+def plain() -> Thinker:
+    torch.manual_seed(0)
+    return Thinker(SIZES).eval()
+
+
+@torch.no_grad()
+def test_a_new_adapter_changes_nothing_and_merging_changes_nothing():
+    assert torch.equal(made(learnt=False)(IDS), plain()(IDS))
+    thinker = made()
+    before = thinker(IDS)
+    assert not torch.allclose(before, plain()(IDS), atol=1e-2)
+    assert torch.allclose(merge_lora(thinker)(IDS), before, atol=1e-4)
+    assert not adapted(thinker)
+
+
+def test_only_the_adapter_learns():
+    thinker = made()
+    thinker(IDS).sum().backward()
+    assert all((p.grad is not None) == ("lora_" in n) for n, p in thinker.named_parameters())
+
+
+@torch.no_grad()
+def test_ours_loads_again(tmp_path):
+    thinker = made(r=4, lora_alpha=6.0, target_modules=("q_proj", "down_proj"))
+    save_lora(thinker, tmp_path)
+    assert json.loads((tmp_path / "adapter_config.json").read_text())["peft_type"] == "LORA"
+    assert torch.equal(load_lora(plain(), tmp_path)(IDS), thinker(IDS))
+
+
+def hugging_face(thinker: Thinker):
+    """The same network in transformers."""
+    transformers = pytest.importorskip("transformers")
+    config = transformers.Qwen3Config(**thinker.config.to_hugging_face())
+    model = transformers.Qwen3ForCausalLM(config).eval()
+    model.load_state_dict(thinker.state_dict(), strict=False)
+    return model
+
+
+@torch.no_grad()
+def test_peft_loads_ours(tmp_path):
+    peft = pytest.importorskip("peft", reason="peft is not installed: requirements-adapters.txt")
+    thinker = made()
+    save_lora(thinker, tmp_path)
+    theirs = peft.PeftModel.from_pretrained(hugging_face(plain()), tmp_path).eval()
+    assert torch.allclose(theirs(IDS).logits, thinker(IDS), atol=1e-4)
+
+
+@torch.no_grad()
+def test_ours_loads_pefts(tmp_path):
+    peft = pytest.importorskip("peft", reason="peft is not installed: requirements-adapters.txt")
+    config = peft.LoraConfig(r=4, lora_alpha=12, target_modules=["q_proj", "v_proj", "up_proj"],
+                             init_lora_weights=False, task_type="CAUSAL_LM")  # fmt: skip
+    theirs = peft.get_peft_model(hugging_face(plain()), config).eval()
+    theirs.save_pretrained(tmp_path)
+    ours = load_lora(plain(), tmp_path)
+    assert torch.allclose(theirs(IDS).logits, ours(IDS), atol=1e-4)
+    assert not torch.allclose(ours(IDS), plain()(IDS), atol=1e-2)
+
+
+@pytest.mark.parametrize("values", [{"r": 0}, {"lora_alpha": -1}, {"target_modules": ("lm_head",)}])
+def test_impossible_settings_are_refused(values):
+    with pytest.raises(UserError):
+        LoraConfig(**values)
+
+
+def test_an_adapter_of_another_model_is_refused(tmp_path):
+    save_lora(made(), tmp_path)
+    config = json.loads((tmp_path / "adapter_config.json").read_text())
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config | {"r": 3}))
+    thinker = plain()
+    with pytest.raises(UserError, match="does not fit"):
+        load_lora(thinker, tmp_path)
+    assert not adapted(thinker)
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config | {"use_dora": True}))
+    with pytest.raises(UserError, match="use_dora"):
+        load_lora(thinker, tmp_path)
+
+
+def test_all_targets_are_adapted_by_default():
+    assert len(adapted(made())) == SIZES.num_hidden_layers * len(TARGETS)
