@@ -19,7 +19,7 @@ from data.scenes.objects import WORDS as SIGN_WORDS
 from data.splits import slot
 from data.talk.facts import CAPITALS, DAYS, MONTHS, NAMES, OPPOSITES
 from data.talk.things import THINGS
-from models.english import NUMBER_WORDS, article
+from data.english import NUMBER_WORDS, article
 
 SAMPLE_SENTENCES = Path(__file__).parent / "samples" / "sentences.txt.gz"
 VOCABULARY = 8000  # most frequent words; a sentence with a rarer one is not used for hearing
