@@ -42,7 +42,7 @@ class Stretch:
 
     kind: str  # of WEIGHTS
     record: dict | None  # what comes in, as shards hold it
-    asked: list[dict] = field(default_factory=list)  # as data/scenes/scoring.py or data/conversation.py check them
+    asked: list[dict] = field(default_factory=list)  # as scenes/scoring.py or conversation.py check them
 
 
 def stretches(

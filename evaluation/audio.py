@@ -14,10 +14,10 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from data.augment import set_peak
-from data.hearing import HearingMaker, build_hearing, dequantise_mel
-from data.recorded import PEAK, build_real_hearing, kind_of, recordings
 from data.shards import ShardReader
+from data.speech.asr_corpus import HearingMaker, build_hearing, dequantise_mel
+from data.speech.asr_recorded import PEAK, build_real_hearing, kind_of, recordings
+from data.speech.augment import set_peak
 from evaluation.asking import Asker, another
 from evaluation.judge import hear
 from evaluation.results import error_rate, rate

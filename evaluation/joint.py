@@ -11,10 +11,10 @@ from __future__ import annotations
 from tqdm import tqdm
 
 from data.conversation import score_turn
-from data.hearing import dequantise_mel
 from data.scenes.build import build_scenes
 from data.scenes.scoring import Question, score
 from data.shards import ShardReader
+from data.speech.asr_corpus import dequantise_mel
 from evaluation.asking import Asker, another
 from evaluation.audio import heard, transcripts
 from evaluation.judge import hear, knows

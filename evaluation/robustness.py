@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from tqdm import tqdm
 
-from data.tts import flite
+from data.speech.tts import flite
 from evaluation.results import mean, rate
 from evaluation.setting import SEED, Measured
 from inference.loudness import AUDIBLE

@@ -22,11 +22,11 @@ from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from data import sentences as corpus
-from data.sentences import answer
 from data.shards import ShardReader
-from data.speaking import build_speaking
-from data.tts import flite
+from data.speech import sentences as corpus
+from data.speech.sentences import answer
+from data.speech.tts import flite
+from data.speech.tts_corpus import build_speaking
 from evaluation import codebooks
 from evaluation.asking import another
 from evaluation.judge import hear, knows

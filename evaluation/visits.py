@@ -14,11 +14,11 @@ from dataclasses import dataclass
 from tqdm import tqdm
 
 from data.conversation import score_turn
-from data.hearing import dequantise_mel
 from data.scenes.build import build_scenes
 from data.scenes.photos import build_photos
 from data.scenes.scoring import normalise, score
 from data.shards import ShardReader
+from data.speech.asr_corpus import dequantise_mel
 from data.talk.beyond import quiz
 from data.talk.chatter import CHATTER
 from data.visits import Stretch, stretches

@@ -8,9 +8,9 @@ import pytest
 import torch
 from PIL import Image
 
-from data.samples import samples
 from data.scenes.scoring import score
-from data.words import edit_distance
+from data.speech.edit_distance import edit_distance
+from data.speech.samples import samples
 from inference import Omni
 from inference.speech import TEMPERATURE
 from models.codec import MelCodec

@@ -11,8 +11,8 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from data.augment import coloured_noise
-from data.hearing import MEL_STEPS, dequantise_mel, mel_of
+from data.speech.asr_corpus import MEL_STEPS, dequantise_mel, mel_of
+from data.speech.augment import coloured_noise
 from models.mel import SILENCE
 from models.vision import image_to_tensor
 

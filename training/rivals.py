@@ -20,9 +20,9 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from data.hearing import dequantise_mel
 from data.shards import ShardReader, generate
-from data.words import edit_distance
+from data.speech.asr_corpus import dequantise_mel
+from data.speech.edit_distance import edit_distance
 from models.audio import AudioEncoder
 from models.errors import UserError
 from models.letters import spoken_letters

@@ -11,8 +11,8 @@ import random
 import re
 from pathlib import Path
 
-from data import sentences
-from data.speaking import build_lexicon, build_speaking
+from data.speech import sentences
+from data.speech.tts_corpus import build_lexicon, build_speaking
 from models.codec import MelCodec
 from models.frontend import Frontend
 from models.omni import save_part

@@ -2,7 +2,7 @@
 
 `python -m data.readers.emoji` fetches the packages with npm (31 MB), rasterises each needed thing once to
 `SIDE` pixels, and writes one file a style into build/sprites: `blob` (lossless WebP files end to end),
-`offsets` and `names`. Needs npm and `resvg_py` (requirements-pictures.txt); reading needs neither.
+`offsets` and `names`. Needs npm and `resvg_py` (requirements-dev.txt); reading needs neither.
 
 Licences: Fluent MIT, OpenMoji CC BY-SA 4.0, FxEmoji Apache-2.0, EmojiOne 1 CC BY-SA 4.0. Blobmoji is
 not among them: the npm package that is called after it holds no drawings.
@@ -185,7 +185,7 @@ def _resvg(svg: str) -> bytes:
     try:
         import resvg_py
     except ImportError:
-        raise UserError("resvg_py is missing: pip install -r requirements-pictures.txt") from None
+        raise UserError("resvg_py is missing: pip install -r requirements-dev.txt") from None
     return resvg_py.svg_to_bytes(svg_string=svg, width=2 * SIDE, height=2 * SIDE)
 
 
@@ -297,7 +297,9 @@ def facts_of(style: str) -> dict[str, list[str]]:
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fetch drawings of everyday things in several styles.")
-    parser.add_argument("--styles", nargs="+", choices=tuple(SOURCES), default=list(SOURCES))
+    parser.add_argument(
+        "--styles", nargs="+", choices=tuple(SOURCES), default=list(SOURCES), help="styles to fetch"
+    )
     parser.add_argument("--facts", type=Path, help="also write what data/scenes/styles.json holds")
     args = parser.parse_args(argv)
     for style in args.styles:

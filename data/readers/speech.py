@@ -16,7 +16,7 @@ from pathlib import Path
 import numpy as np
 import soundfile
 
-from data.augment import resample
+from data.speech.augment import resample
 from data.splits import slot
 from models.errors import UserError
 

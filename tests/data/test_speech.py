@@ -10,17 +10,23 @@ import pytest
 import soundfile
 import torch
 
-from data import augment, sentences
-from data.hearing import build_hearing, dequantise_mel, engines_available, mel_of, quantise_mel
-from data.phones import PHONES, phone_token
 from data.readers import speech as readers
-from data.recorded import build_real_hearing
-from data.samples import LEXICON, samples
 from data.shards import ShardReader
-from data.speaking import SpeakingMaker, build_speaking
-from data.tts import festival, flite, hibari, kokoro
-from data.tts.accents import ACCENTS, ENGLISH
-from data.voices import HEARING, SPEAKING
+from data.speech import augment, sentences
+from data.speech.asr_corpus import (
+    build_hearing,
+    dequantise_mel,
+    engines_available,
+    mel_of,
+    quantise_mel,
+)
+from data.speech.asr_recorded import build_real_hearing
+from data.speech.phones import PHONES, phone_token
+from data.speech.samples import LEXICON, samples
+from data.speech.tts import festival, flite, hibari, kokoro
+from data.speech.tts.accents import ACCENTS, ENGLISH
+from data.speech.tts_corpus import SpeakingMaker, build_speaking
+from data.speech.voices import HEARING, SPEAKING
 from models import phones as model_phones
 from models.errors import UserError
 from models.mel import SILENCE, log_mel
@@ -149,7 +155,7 @@ def test_another_file_than_kokoros_is_refused(monkeypatch):
 def test_kokoro_missing_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(kokoro, "FOLDER", tmp_path)
     kokoro._kokoro.cache_clear()
-    with pytest.raises(UserError, match="python -m data.tts.kokoro"):
+    with pytest.raises(UserError, match="python -m data.speech.tts.kokoro"):
         kokoro.synthesise("Hello.", "af_sky")
     assert not kokoro.available()
     kokoro._kokoro.cache_clear()
@@ -327,7 +333,7 @@ def test_what_was_cut_off_is_not_taken_for_a_whole(tmp_path, monkeypatch):
         yield readers.Recording(tone(0.4), "One.", "someone", "some")
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("data.recorded.recordings", cut_off)
+    monkeypatch.setattr("data.speech.asr_recorded.recordings", cut_off)
     with pytest.raises(KeyboardInterrupt):
         build_real_hearing(tmp_path / "out", tmp_path, "train")
     assert not (tmp_path / "out").exists()

@@ -2,7 +2,7 @@
 
 import pytest
 
-from data.words import edit_distance
+from data.speech.edit_distance import edit_distance
 from evaluation.asking import another
 from evaluation.words import letter_errors, word_errors
 

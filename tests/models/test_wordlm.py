@@ -84,7 +84,7 @@ def test_another_file_is_refused_in_a_line(content, tmp_path):
 
 
 def test_counts_no_sentence_that_is_kept_for_tests():
-    from data.sentences import ordinary
+    from data.speech.sentences import ordinary
 
     counted = set(lines(None, {"questions": 5, "scenes": 1, "short": 1}, recorded=_nowhere()))
     from models.letters import spoken_letters

@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 import torch
 
-from data.augment import coloured_noise
-from data.hearing import MEL_OFFSET, MEL_STEPS, mel_of
+from data.speech.asr_corpus import MEL_OFFSET, MEL_STEPS, mel_of
+from data.speech.augment import coloured_noise
 from models.audio import AudioConfig, AudioEncoder
 from models.errors import UserError
 from models.mel import log_mel

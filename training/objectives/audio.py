@@ -32,10 +32,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from torchaudio.functional import forced_align
 
-from data.hearing import build_hearing
-from data.recorded import build_real_hearing
 from data.shards import ShardReader
-from data.words import edit_distance
+from data.speech.asr_corpus import build_hearing
+from data.speech.asr_recorded import build_real_hearing
+from data.speech.edit_distance import edit_distance
 from models.audio import AudioConfig, AudioEncoder, audio_tokens, within
 from models.errors import UserError
 from models.letters import LETTERS, SLOTS, spoken_letters
@@ -62,7 +62,7 @@ TEMPO = 0.75, 1.4  # how fast a clip may be said, of its own speed
 AGREE_WEIGHT = 0.2  # of what one view's letters are from the other's, beside 1 of the letters' loss
 DEV_CLIPS = 96
 FURTHER_SEED = 5  # other sentences than the first set's (1), dev's (2) and the tests' (3)
-# Lists of data/voices.py to go on with.
+# Lists of data/speech/voices.py to go on with.
 MORE_SEEDS = {"neural": 6, "throats": 7, "heart": 9, "fresh": 10, "accents": 11}
 
 

@@ -13,7 +13,7 @@ from pathlib import Path
 from torch import Tensor, nn
 from torch.func import functional_call
 
-from data.hearing import hearing_text
+from data.speech.asr_corpus import hearing_text
 from models.errors import UserError
 from models.expectation import Expectation, expected
 from models.letters import spoken_letters

@@ -16,8 +16,8 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from data.samples import FOLDER as SAMPLES
 from data.shards import ShardReader
+from data.speech.samples import FOLDER as SAMPLES
 from models.codec import MelCodec
 from models.duration import DurationConfig
 from models.frontend import VOICES, Frontend, FrontendConfig

