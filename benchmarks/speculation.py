@@ -25,7 +25,7 @@ SEE = "What do you see?"
 
 def pictures(omni: Omni) -> list[Prompt]:
     """Held-out pictures, to be described."""
-    world = MakeScene(SEEDS["test"], "test")
+    world = MakeScene(SEEDS["test"], "test", styles=("noto",))
     images = [render_with_cells(world.describe(i)[0])[0] for i in range(REQUESTS)]
     return [omni.turn(SEE, image=image) for image in images]
 

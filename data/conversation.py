@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from data.scenes.captions import caption
 from data.scenes.questions import questions
-from data.scenes.scene import sample_scene
+from data.scenes.sampling import sample_scene
 from data.talk import numbers, social, told, words, world
 from data.talk.draw import Draw, Turn, upper
 from data.talk.followups import followup

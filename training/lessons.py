@@ -6,9 +6,10 @@ in which the messages refer to them. Nothing is tokenised or padded here.
 
 import random
 
-from data.scenes.notes import clip_notes, scene_notes
-from data.scenes.photos import photo_notes, photo_questions
+from data.scenes import clips, several
+from data.scenes.photos import photo_questions, photo_thought
 from data.scenes.scene import Scene
+from data.scenes.thinking import scene_thinking
 from models.audio import audio_tokens
 from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
 
@@ -73,14 +74,14 @@ def picture_lesson(record: dict, rng: random.Random) -> dict:
     asked = [[q] for q in record["questions"]] + list(record["follow_ups"])
     rng.shuffle(asked)
     asked = [q for group in asked for q in group][: rng.choice((2, 5, 6, 7, 8))]
-    messages, media = shown(1, scene_notes(Scene.from_dict(record["scene"])), rng)
+    messages, media = shown(1, scene_thinking(Scene.from_dict(record["scene"])), rng)
     messages += asked_about(asked, media)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
 def photo_lesson(record: dict, rng: random.Random, split: str) -> dict:
     """A photograph and one to four questions about it."""
-    messages, media = shown(1, photo_notes(record), rng)
+    messages, media = shown(1, photo_thought(record), rng)
     messages += asked_about(photo_questions(record, rng, split), media)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
@@ -88,10 +89,20 @@ def photo_lesson(record: dict, rng: random.Random, split: str) -> dict:
 def clip_lesson(record: dict, rng: random.Random) -> dict:
     """The frames of a clip in one turn, and one to three questions."""
     asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
-    scenes = [Scene.from_dict(frame) for frame in record["clip"]["frames"]]
-    messages, media = shown(FRAMES, clip_notes(scenes), rng)
+    messages, media = shown(FRAMES, clips.thinking(clips.Clip.from_dict(record["clip"])), rng)
     messages += asked_about(asked, media)
     images = [record[f"image{i}"] for i in range(FRAMES)]
+    return {"messages": messages, "images": images, "sounds": []}
+
+
+def several_lesson(record: dict, rng: random.Random) -> dict:
+    """Two or three pictures in one turn, and one to four questions about them."""
+    pictures = several.Several.from_dict(record)
+    count = len(pictures.scenes)
+    asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 4)))
+    messages, media = shown(count, several.thinking(pictures), rng)
+    messages += asked_about(asked, media)
+    images = [record[f"image{i}"] for i in range(count)]
     return {"messages": messages, "images": images, "sounds": []}
 
 
@@ -129,6 +140,6 @@ def spoken_lesson(record: dict, rng: random.Random) -> dict:
 
 def spoken_picture_lesson(record: dict, scene: dict, rng: random.Random) -> dict:
     """A picture and a spoken question about it."""
-    messages, media = shown(1, scene_notes(Scene.from_dict(scene["scene"])), rng)
+    messages, media = shown(1, scene_thinking(Scene.from_dict(scene["scene"])), rng)
     messages += spoken(record, media, rng)
     return {"messages": messages, "images": [scene["image"]], "sounds": [record["mel"]]}

@@ -18,8 +18,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.scenes.objects import COLORS
-from data.scenes.render import CELL, GRID, PLANES, label_vocab
-from data.scenes.scene import LARGE, SIZE, SMALL, Scene
+from data.scenes.labels import CELL, GRID, PLANES, label_vocab
+from data.scenes.sampling import LARGE, SMALL
+from data.scenes.scene import SIZE, Scene
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer
 from training.objective import OWN_LOGIT, likeness_scale
@@ -97,7 +98,7 @@ class WordReader(nn.Module):
         Args:
             tokens: (B, 49, D).
             cells: (B, planes, 49) labels.
-            background: (B,) colours.
+            background: (B,) colours; -1 where there is no one colour.
             where: (B, 49, 3) from `places`.
         """
         read = self.projector(tokens).float()  # (B, 49, hidden)

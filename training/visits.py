@@ -5,9 +5,10 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 
-from data.scenes.notes import clip_notes, scene_notes
-from data.scenes.photos import photo_notes
+from data.scenes import clips
+from data.scenes.photos import photo_thought
 from data.scenes.scene import Scene
+from data.scenes.thinking import scene_thinking
 from data.visits import Stretch
 from models.omni import TRANSCRIBE_QUESTION
 from training.lessons import FRAMES, asked_about, shown, sound_part, text_part, turn
@@ -58,10 +59,10 @@ def noted(stretch: Stretch) -> str:
     record = stretch.record
     assert record is not None
     if stretch.kind == "photo":
-        return photo_notes(record)
+        return photo_thought(record)
     if stretch.kind == "clip":
-        return clip_notes([Scene.from_dict(frame) for frame in record["clip"]["frames"]])
-    return scene_notes(Scene.from_dict(record["scene"]))
+        return clips.thinking(clips.Clip.from_dict(record["clip"]))
+    return scene_thinking(Scene.from_dict(record["scene"]))
 
 
 def pictures(stretch: Stretch) -> list[bytes]:

@@ -16,6 +16,7 @@ from pathlib import Path
 from data.readers.photos import Photo, names, photos, present
 from data.scenes.captions import sentence
 from data.scenes.paraphrases import pick_for_training
+from data.scenes.thinking import photo_thinking
 from data.shards import Blobs, store
 from data.english import article
 
@@ -105,6 +106,11 @@ def phrase(name: str) -> str:
 def photo_caption(record: dict) -> str:
     """What a photograph is said to be."""
     return f"A photo of {phrase(record['name'])}."
+
+
+def photo_thought(record: dict) -> str:
+    """What is thought of a photograph before it is asked about."""
+    return photo_thinking(phrase(record["name"]))
 
 
 def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> dict:

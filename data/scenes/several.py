@@ -19,7 +19,7 @@ from data.scenes.thinking import scene_thinking, several_thinking
 ORDINALS = ("first", "second", "third")
 DIFFERING = 0.4  # of the sets are two states of one scene
 THREE = 0.12  # of the others have three pictures
-FURTHER = {"left": "further to the left", "right": "further to the right", "up": "higher", "down": "lower"}
+MOVED = {"left": "further to the left", "right": "further to the right", "up": "higher", "down": "lower"}
 MOST = 6  # questions kept of a set
 # Words of questions that cannot go on with "in the first picture".
 WHOLE = {"picture", "image", "here", "photo", "scene", "it", "drawing", "this", "view"}
@@ -32,6 +32,10 @@ class Several:
 
     scenes: list[Scene]
     difference: str = ""
+
+    @classmethod
+    def from_dict(cls, data: dict) -> Several:
+        return cls([Scene.from_dict(scene) for scene in data["scenes"]], data["difference"])
 
 
 def sample_several(
@@ -58,7 +62,7 @@ def difference(change: str, tracks: list[list[Thing | None]], index: int) -> str
         return f"The second picture also has {article(noun(after))}."
     if change == "turns":
         return f"The {before.name} is {before.color} in the first picture and {after.color} in the second."
-    how = FURTHER.get(change, "bigger" if change == "grows" else "smaller")
+    how = MOVED.get(change, "bigger" if change == "grows" else "smaller")
     return f"The {noun(before)} is {how} in the second picture."
 
 

@@ -14,8 +14,9 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.scenes.build import SEEDS, SIGN_SEED, build_scenes
+from data.scenes.labels import PLANES, label_vocab
 from data.scenes.objects import COLORS
-from data.scenes.render import LETTERS, PLANES, label_vocab, letter_labels
+from data.scenes.render import LETTERS, letter_labels
 from data.scenes.scene import Scene
 from data.shards import ShardReader
 from models.thinker import Thinker
@@ -74,9 +75,10 @@ class VisionTask(nn.Module):
             right = (logits.argmax(-1) == cells[:, i]).flatten() * where
             logs[plane] = (right.sum().detach(), where.sum().clamp_min(1e-6))
         logits = self.heads["background"](tokens.mean(1)).float()  # (B, colours)
-        total = total + 4 * F.cross_entropy(logits, batch["background"], reduction="sum")
-        right = (logits.argmax(-1) == batch["background"]).sum().detach()
-        logs["background"] = (right, len(logits))
+        wanted = batch["background"]  # (B,), -1 where there is no one colour
+        total = total + 4 * F.cross_entropy(logits, wanted, reduction="sum", ignore_index=-1)
+        right = (logits.argmax(-1) == wanted).sum().detach()
+        logs["background"] = (right, (wanted >= 0).sum().clamp_min(1))
         read, told = self.reader(tokens, cells, batch["background"], batch["where"])
         total, logs = total + read, logs | told
         return Loss(total / 10, len(tokens), logs)
@@ -101,12 +103,13 @@ class VisionObjective:
     @staticmethod
     def items(records: list[dict]) -> dict[str, Tensor]:
         """Pixels (B, 3, 224, 224), cells (B, planes, 7, 7), letters (B, 49, 4), background (B,)
-        and where (B, 49, 3)."""
+        and where (B, 49, 3); a background without one colour is -1."""
         scenes = [Scene.from_dict(r["scene"]) for r in records]
         letters = np.stack([letter_labels(scene) for scene in scenes])
         where = [places(scene, r["cells"]) for scene, r in zip(scenes, records, strict=True)]
         letters = torch.from_numpy(letters).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
-        colors = [list(COLORS).index(r["scene"]["background"]["color"]) for r in records]
+        names = {name: i for i, name in enumerate(COLORS)} | {"": -1}
+        colors = [names[r["scene"]["background"]["color"]] for r in records]
         return {
             "pixels": torch.stack([picture(r["image"]) for r in records]),
             "cells": torch.from_numpy(np.stack([r["cells"] for r in records]).astype(np.int64)),
