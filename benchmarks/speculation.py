@@ -9,8 +9,8 @@ import statistics
 from time import perf_counter
 
 from data.conversation import sample_conversation
-from data.render import render_with_cells
-from data.scenes import SEEDS, MakeScene
+from data.scenes.build import SEEDS, MakeScene
+from data.scenes.render import render_with_cells
 from inference.draft import NgramDraft, PromptLookup
 from inference.generation import Generator
 from inference.omni import Omni

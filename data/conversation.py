@@ -12,9 +12,9 @@ import re
 from collections.abc import Iterator
 from itertools import accumulate
 
-from data.captions import caption
-from data.questions import questions
-from data.scene import sample_scene
+from data.scenes.captions import caption
+from data.scenes.questions import questions
+from data.scenes.scene import sample_scene
 from data.talk import numbers, social, told, words, world
 from data.talk.draw import Draw, Turn, upper
 from data.talk.followups import followup

@@ -10,10 +10,10 @@ import copy
 import sys
 from pathlib import Path
 
-from data.clips import FPS, write_video
-from data.objects import COLORS
-from data.render import render
-from data.scene import Background, Scene, Thing
+from data.scenes.clips import FPS, write_video
+from data.scenes.objects import COLORS
+from data.scenes.render import render
+from data.scenes.scene import Background, Scene, Thing
 from models.errors import one_line_errors
 
 SECONDS = 2

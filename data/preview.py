@@ -10,12 +10,12 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from data.captions import caption
-from data.clips import clip_questions, render_clip, sample_clip
-from data.dialogues import follow_ups
-from data.questions import questions
-from data.render import render, require_emoji
-from data.scene import SIZE, sample_scene
+from data.scenes.captions import caption
+from data.scenes.clips import clip_questions, render_clip, sample_clip
+from data.scenes.follow_ups import follow_ups
+from data.scenes.questions import questions
+from data.scenes.render import render, require_emoji
+from data.scenes.scene import SIZE, sample_scene
 from models.errors import one_line_errors
 
 WIDTH, HEIGHT = 560, 300  # of a card, pixels

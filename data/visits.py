@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from data.conversation import KINDS, PRACTICE, casual
-from data.photos import photo_question
+from data.scenes.photos import photo_question
 from data.talk.beyond import quiz_maker
 from data.talk.chatter import CHATTER
 from data.talk.draw import Draw, Turn
@@ -42,7 +42,7 @@ class Stretch:
 
     kind: str  # of WEIGHTS
     record: dict | None  # what comes in, as shards hold it
-    asked: list[dict] = field(default_factory=list)  # as data/scoring.py or data/conversation.py check them
+    asked: list[dict] = field(default_factory=list)  # as scenes/scoring.py or conversation.py check them
 
 
 def stretches(

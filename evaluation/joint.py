@@ -11,8 +11,8 @@ from __future__ import annotations
 from tqdm import tqdm
 
 from data.conversation import score_turn
-from data.scenes import build_scenes
-from data.scoring import Question, score
+from data.scenes.build import build_scenes
+from data.scenes.scoring import Question, score
 from data.shards import ShardReader
 from data.speech.asr_corpus import dequantise_mel
 from evaluation.asking import Asker, another

@@ -10,9 +10,9 @@ import random
 
 from torch import Tensor
 
-from data.photos import build_photos, named, photo_question
 from data.readers.photos import FILES, names
-from data.scoring import normalise
+from data.scenes.photos import build_photos, named, photo_question
+from data.scenes.scoring import normalise
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
 from evaluation.results import rate

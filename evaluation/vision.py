@@ -13,8 +13,8 @@ from collections import Counter, defaultdict
 import torch
 from torch import Tensor
 
-from data.scenes import build_clips, build_scenes
-from data.scoring import score
+from data.scenes.build import build_clips, build_scenes
+from data.scenes.scoring import score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another
 from evaluation.photos import ask_photos

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from tqdm import tqdm
 
 from data.conversation import score_turn
-from data.photos import build_photos
-from data.scenes import build_scenes
-from data.scoring import normalise, score
+from data.scenes.build import build_scenes
+from data.scenes.photos import build_photos
+from data.scenes.scoring import normalise, score
 from data.shards import ShardReader
 from data.speech.asr_corpus import dequantise_mel
 from data.talk.beyond import quiz

@@ -16,7 +16,6 @@ from torch import Tensor
 from inference.beams import beam_search, beams_for
 from inference.config import GenerateConfig
 from inference.decodeplan import query_chunk, windows
-from inference.graph import GraphStep, graph_step
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
@@ -107,7 +106,7 @@ def find_native(
 
 def run_step(
     thinker: Thinker,
-    native: "NativeStep | GraphStep | None",
+    native: "NativeStep | None",
     tokens: list[int],
     mask: Tensor | None,
     cache: KVCache,
@@ -172,7 +171,6 @@ def decode(
                 mask = torch.cat([mask, mask.new_ones(count, 1)], dim=1)  # (B, S + 1)
             if step == 1 and native is None:  # not earlier: the first token waits for no compiler
                 native = find_native(thinker, cache, config)
-                native = native or graph_step(thinker, cache, config, mask)
             logits, likeliest = run_step(thinker, native, chosen, mask, cache, timing)
         start = perf_counter()
         if likeliest is not None and likeliest_is_chosen(likeliest, config):

@@ -7,7 +7,7 @@ One thing after another is easier than all at once: what that gains is measured 
 sight alone.
 
 Drawn things are noted as the finder found them (models/finder.py). What it knows nothing of, such as
-photographs, the model notes in its own words, as it learnt to from `data/notes.py`. What was found is
+photographs, the model notes in its own words, as it learnt to from `data/scenes/notes.py`. What was found is
 likelier to be named in the question that is heard beside it (contextual biasing).
 """
 

@@ -16,9 +16,9 @@ FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- made by `python -m manual reference`; do not edit -->\n\n"
 COMMANDS = (
     "infer_chat.py", "inference/codec.py", "inference/manifest.py", "train.py", "training/export.py",
-    "training/ngram.py", "training/soup.py", "training/swap.py", "training/together.py",
-    "training/compare_attention.py", "export/gguf.py", "evaluate.py", "benchmark.py", "data/preview.py",
-    "data/scenes.py", "data/corpus.py", "data/examples.py",
+    "training/ngram.py", "training/compare_attention.py", "export/gguf.py",
+    "export/hf_tokenizer.py", "evaluate.py", "benchmark.py",
+    "data/preview.py", "data/scenes/build.py", "data/readers/emoji.py", "data/corpus.py", "data/examples.py",
 )
 CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
 PRESETS = ("nano", "tiny", "small")

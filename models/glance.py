@@ -179,16 +179,6 @@ class Glance(Pretrained):
         made.words.copy_(self.words)
         return made
 
-    @classmethod
-    def together(cls, several: list["Glance"]) -> "Glance":
-        """The looks of several; what is told to the Thinker is as the first tells it."""
-        first = several[0]
-        made = cls(replace(first.config, looks=sum(len(one.looks) for one in several)))
-        for look, own in zip(made.looks, [look for one in several for look in one.looks], strict=True):
-            look.load_state_dict(own.state_dict())
-        made.words.data.copy_(first.words.data)
-        return made.eval()
-
 
 def match(step: Step, plain: Step, _: nn.Module, args: tuple[Tensor]) -> None:
     """Make `step` what the folded `plain` is; args[0] (B, C', H, W) is what `plain` has convolved."""

@@ -3,7 +3,7 @@
 A question such as "How many?" wants everything found, told apart and counted within one word. Notes
 do it one thing at a time: each thing in reading order with its number among its like, then the sum.
 Answers are then looked up in words that stand in the context (docs/decisions.md). Lessons note what
-a scene is made of (data/notes.py); at use, what the eyes have found (models/finder.py).
+a scene is made of (data/scenes/notes.py); at use, what the eyes have found (models/finder.py).
 
 Paper: Wei et al., Chain-of-thought prompting, arXiv:2201.11903; here of what is seen.
 """

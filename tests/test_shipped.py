@@ -8,7 +8,7 @@ import pytest
 import torch
 from PIL import Image
 
-from data.scoring import score
+from data.scenes.scoring import score
 from data.speech.edit_distance import edit_distance
 from data.speech.samples import samples
 from inference import Omni

@@ -6,9 +6,9 @@ in which the messages refer to them. Nothing is tokenised or padded here.
 
 import random
 
-from data.notes import clip_notes, scene_notes
-from data.photos import photo_notes, photo_questions
-from data.scene import Scene
+from data.scenes.notes import clip_notes, scene_notes
+from data.scenes.photos import photo_notes, photo_questions
+from data.scenes.scene import Scene
 from models.audio import audio_tokens
 from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
 

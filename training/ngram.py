@@ -14,7 +14,7 @@ from pathlib import Path
 from tqdm import tqdm
 
 from data.conversation import sample_conversation
-from data.scenes import SEEDS, MakeScene
+from data.scenes.build import SEEDS, MakeScene
 from models.errors import one_line_errors
 from models.ngram import Ngram
 from models.tokenizer import Tokenizer

@@ -17,9 +17,9 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from data.objects import COLORS
-from data.render import CELL, GRID, PLANES, label_vocab
-from data.scene import LARGE, SIZE, SMALL, Scene
+from data.scenes.objects import COLORS
+from data.scenes.render import CELL, GRID, PLANES, label_vocab
+from data.scenes.scene import LARGE, SIZE, SMALL, Scene
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer
 from training.objective import OWN_LOGIT, likeness_scale

@@ -5,9 +5,9 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable
 
-from data.notes import clip_notes, scene_notes
-from data.photos import photo_notes
-from data.scene import Scene
+from data.scenes.notes import clip_notes, scene_notes
+from data.scenes.photos import photo_notes
+from data.scenes.scene import Scene
 from data.visits import Stretch
 from models.omni import TRANSCRIBE_QUESTION
 from training.lessons import FRAMES, asked_about, shown, sound_part, text_part, turn

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from data.conversation import user_sentences
-from data.scenes import SEEDS, MakeScene
+from data.scenes.build import SEEDS, MakeScene
 from data.shards import generate
 from data.speech import sentences
 from data.speech.augment import add_noise, coloured_noise, disturb, pad, set_peak

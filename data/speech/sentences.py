@@ -14,8 +14,8 @@ from functools import lru_cache
 from pathlib import Path
 
 from data import text as corpora
-from data.objects import COLORS, KINDS, plural
-from data.objects import WORDS as SIGN_WORDS
+from data.scenes.objects import COLORS, KINDS, plural
+from data.scenes.objects import WORDS as SIGN_WORDS
 from data.splits import slot
 from data.talk.facts import CAPITALS, DAYS, MONTHS, NAMES, OPPOSITES
 from data.talk.things import THINGS

@@ -5,10 +5,10 @@ import random
 import numpy as np
 import pytest
 
-from data.captions import score_caption, sights
-from data.notes import clip_notes, scene_notes
-from data.questions import scene_groups
-from data.scene import Background, Scene, Thing, sample_scene
+from data.scenes.captions import score_caption, sights
+from data.scenes.notes import clip_notes, scene_notes
+from data.scenes.questions import scene_groups
+from data.scenes.scene import Background, Scene, Thing, sample_scene
 from models.notes import reading_order
 from models.omni import NOTE_QUESTION
 from models.tokenizer import Tokenizer

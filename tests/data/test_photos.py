@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 from PIL import Image
 
-from data.photos import NO_DETAIL, build_photos, named, photo_notes, photo_question, phrase
 from data.readers.photos import FILES, photo_split, photos, present
+from data.scenes.photos import NO_DETAIL, build_photos, named, photo_notes, photo_question, phrase
 from data.shards import ShardReader
 from models.errors import UserError
 from tests.fixtures.photos import write_photos

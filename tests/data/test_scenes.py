@@ -7,14 +7,15 @@ from collections import Counter
 import numpy as np
 import pytest
 
-from data.captions import caption, scene_groups, score_caption
-from data.clips import clip_questions, sample_clip
-from data.dialogues import follow_ups
-from data.objects import COLORS, KINDS, SHAPES, held_out, held_out_background
-from data.paraphrases import ASK, FURTHER
-from data.photos import CAPTION, CHECK, DETAIL, NAME
-from data.questions import questions
-from data.render import (
+from data.scenes.build import MakeClip, MakeScene
+from data.scenes.captions import caption, scene_groups, score_caption
+from data.scenes.clips import clip_questions, sample_clip
+from data.scenes.follow_ups import follow_ups
+from data.scenes.objects import COLORS, KINDS, SHAPES, held_out, held_out_background
+from data.scenes.paraphrases import ASK, FURTHER
+from data.scenes.photos import CAPTION, CHECK, DETAIL, NAME
+from data.scenes.questions import questions
+from data.scenes.render import (
     CELL,
     EMOJI_FONT,
     LETTERS,
@@ -27,9 +28,8 @@ from data.render import (
     require_emoji,
     sign_font,
 )
-from data.scene import REGIONS, Background, Scene, Thing, sample_scene
-from data.scenes import MakeClip, MakeScene
-from data.scoring import score
+from data.scenes.scene import REGIONS, Background, Scene, Thing, sample_scene
+from data.scenes.scoring import score
 from data.shards import ShardReader, generate
 from models.errors import UserError
 from tests.fixtures.wordings import plain
@@ -296,7 +296,7 @@ def test_every_emoji_can_be_drawn():
 
 
 def test_missing_emoji_font_names_the_package(monkeypatch, tmp_path):
-    monkeypatch.setattr("data.render.EMOJI_FONT", tmp_path / "none.ttf")
+    monkeypatch.setattr("data.scenes.render.EMOJI_FONT", tmp_path / "none.ttf")
     with pytest.raises(UserError, match="fonts-noto-color-emoji"):
         require_emoji()
 
@@ -304,7 +304,7 @@ def test_missing_emoji_font_names_the_package(monkeypatch, tmp_path):
 def test_signs_are_drawn_without_installed_fonts(monkeypatch):
     scene = two_things()
     scene.things = [Thing("sign", "sign", "", "large", 112, 112, 150, text="stop", height=60)]
-    monkeypatch.setattr("data.render.sign_fonts", lambda: ())
+    monkeypatch.setattr("data.scenes.render.sign_fonts", lambda: ())
     sign_font.cache_clear()
     pixels = np.asarray(render(scene))[90:134, 50:174]
     sign_font.cache_clear()

@@ -6,7 +6,7 @@ import random
 from itertools import islice
 
 from data.conversation import score_turn
-from data.scenes import MakeScene
+from data.scenes.build import MakeScene
 from data.talk.beyond import outside, quiz, quiz_split
 from data.talk.chatter import BIGGER, BY_SIZE, CHATTER, REACTIONS
 from data.talk.draw import FURTHER, Draw, share

@@ -26,7 +26,7 @@ def test_generated_pages_are_up_to_date(maker):
 def test_every_command_and_every_flag_is_explained():
     packages = ("inference", "training", "data", "evaluation", "models", "export", "benchmarks")
     folders = [ROOT, *(ROOT / name for name in packages)]
-    files = [path for folder in folders for path in folder.glob("*.py")]
+    files = [*ROOT.glob("*.py"), *(path for folder in folders[1:] for path in folder.rglob("*.py"))]
     commands = {path for path in files if "ArgumentParser(" in path.read_text(encoding="utf-8")}
     assert commands == {ROOT / name for name in reference.COMMANDS}
     rows = re.findall(r"^\| `.*\|$", reference.flags(), re.MULTILINE)

@@ -6,10 +6,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from data.captions import sights
-from data.notes import clip_notes, scene_notes
-from data.objects import COLORS, WORDS
-from data.scene import Scene, sample_scene
+from data.scenes.captions import sights
+from data.scenes.notes import clip_notes, scene_notes
+from data.scenes.objects import COLORS, WORDS
+from data.scenes.scene import Scene, sample_scene
 from models.finder import DIGITS, Finder, Found, middles, notes
 from models.notes import CELL, Sight
 from training.objectives.finder import vocabulary

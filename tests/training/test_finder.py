@@ -3,9 +3,9 @@
 import pytest
 import torch
 
-from data.objects import COLORS, SHAPE_KINDS
-from data.render import PLANES
-from data.scenes import build_scenes
+from data.scenes.build import build_scenes
+from data.scenes.objects import COLORS, SHAPE_KINDS
+from data.scenes.render import PLANES
 from models.finder import Finder, middles
 from training.config import load_preset
 from training.objective import Paths

@@ -4,7 +4,7 @@ import pytest
 import torch
 from PIL import Image
 
-from data.scenes import build_scenes
+from data.scenes.build import build_scenes
 from models.errors import UserError
 from models.glance import Glance
 from models.omni import OmniModel

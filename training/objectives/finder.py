@@ -1,7 +1,7 @@
 """Objective of the finder stage: read off the finished eyes' tokens what stands where.
 
 The eyes stay as they are, so each picture is looked at once, before training; what is left are linear
-layers, which learn in minutes. Labels are those of the vision stage (data/render.py): they are free
+layers, which learn in minutes. Labels are those of the vision stage (data/scenes/render.py): they are free
 in a world that we render.
 
 Some colours of some shapes are held out, and a linear layer that never saw a brown hexagon takes the
@@ -19,10 +19,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 from tqdm import tqdm
 
-from data.captions import sights
-from data.objects import COLORS, EMOJI_KINDS, SHAPE_KINDS, WORDS
-from data.render import PLANES
-from data.scene import Scene
+from data.scenes.captions import sights
+from data.scenes.objects import COLORS, EMOJI_KINDS, SHAPE_KINDS, WORDS
+from data.scenes.render import PLANES
+from data.scenes.scene import Scene
 from data.shards import ShardReader
 from models.finder import Finder, FinderConfig, middles
 from models.notes import CELL, GRID

@@ -13,8 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from data.photos import build_photos
 from data.readers.photos import FILES
+from data.scenes.photos import build_photos
 from data.shards import ShardReader
 from models.errors import UserError
 from models.glance import SIDE, Glance, GlanceConfig, shrink

@@ -17,7 +17,7 @@ from torch.nn import functional as F
 
 from data.conversation import sample_conversation
 from data.corpus import load_tokens
-from data.scenes import SEEDS, build_clips
+from data.scenes.build import SEEDS, build_clips
 from data.shards import ShardReader
 from data.talk.beyond import quiz
 from data.visits import stretches

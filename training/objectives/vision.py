@@ -13,10 +13,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from data.objects import COLORS
-from data.render import LETTERS, PLANES, label_vocab, letter_labels
-from data.scene import Scene
-from data.scenes import SEEDS, SIGN_SEED, build_scenes
+from data.scenes.build import SEEDS, SIGN_SEED, build_scenes
+from data.scenes.objects import COLORS
+from data.scenes.render import LETTERS, PLANES, label_vocab, letter_labels
+from data.scenes.scene import Scene
 from data.shards import ShardReader
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer

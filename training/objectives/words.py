@@ -24,7 +24,7 @@ import numpy as np
 from tqdm import tqdm
 
 from data.conversation import user_sentences
-from data.scenes import SEEDS, MakeScene
+from data.scenes.build import SEEDS, MakeScene
 from data.shards import ShardReader
 from data.speech import sentences
 from models.letters import spoken_letters

@@ -1,0 +1,45 @@
+// The list of earlier chats at the side.
+
+import { element, find, iconButton } from "./dom.js";
+import { title } from "./conversation.js";
+
+export class ChatList {
+  constructor(chat, store) {
+    this.chat = chat;
+    this.store = store;
+    chat.addEventListener("saved", () => this.show());
+    chat.addEventListener("open", () => this.show());
+  }
+
+  async show() {
+    const chats = await this.store.all();
+    const none = element("li", { className: "none", textContent: "Chats are kept in this browser." });
+    find("chats").replaceChildren(...(chats.length ? chats.map((each) => this.#entry(each)) : [none]));
+  }
+
+  #entry(chat) {
+    const name = title(chat);
+    const open = element("button", { type: "button", className: "name", textContent: name, title: name });
+    open.onclick = () => this.open(chat.id);
+    const remove = iconButton("trash", `Delete “${name}”`, () => this.remove(chat.id));
+    const entry = element("li", {}, open, remove);
+    if (chat.id === this.chat.chat.id) entry.setAttribute("aria-current", "true");
+    return entry;
+  }
+
+  async open(id) {
+    const chat = await this.store.get(id);
+    if (chat) this.chat.open(chat);
+  }
+
+  async remove(id) {
+    await this.store.delete(id);
+    if (id === this.chat.chat.id) this.chat.open();
+    else await this.show();
+  }
+
+  async clear() {
+    await this.store.clear();
+    this.chat.open();
+  }
+}

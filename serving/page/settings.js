@@ -1,0 +1,39 @@
+// What the user has chosen, kept in this browser.
+
+const KEY = "uomni-settings";
+const DEFAULTS = {
+  model: "",
+  voice: "",
+  speed: 1,
+  speak: false, // typed messages get spoken answers too
+  thinking: "show", // chain of thought: show, hide, or off (answers come without it)
+  theme: "system",
+  apiKey: "",
+};
+
+/** Events: "change" after any of its values was set. */
+export class Settings extends EventTarget {
+  constructor(storage = localStorage) {
+    super();
+    this.storage = storage;
+    this.values = { ...DEFAULTS, ...read(storage) };
+  }
+
+  get(name) {
+    return this.values[name];
+  }
+
+  set(name, value) {
+    this.values[name] = value;
+    this.storage.setItem(KEY, JSON.stringify(this.values));
+    this.dispatchEvent(new Event("change"));
+  }
+}
+
+function read(storage) {
+  try {
+    return JSON.parse(storage.getItem(KEY)) ?? {};
+  } catch {
+    return {}; // written by something else
+  }
+}
