@@ -28,7 +28,7 @@ from evaluation.tables import stale, write
 from models.errors import UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
-SECTIONS = ("text", "vision", "audio", "joint", "visits", "speech", "vocoder")
+SECTIONS = ("text", "vision", "audio", "joint", "visits", "speech", "vocoder", "normalisation")
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
@@ -60,7 +60,8 @@ def find_setting(args: argparse.Namespace) -> Setting:
 
 def measure(section: str, setting: Setting, out: Path) -> None:
     """One section, into the file."""
-    needed = [setting.ckpt_dir] + ([setting.thinker_dir] if section == "text" else [])
+    needed = [] if section == "normalisation" else [setting.ckpt_dir]  # rules have no weights
+    needed += [setting.thinker_dir] if section == "text" else []
     for folder in needed:
         if not folder.is_dir():
             raise UserError(f"no checkpoint at {folder}: train it, or name one by --ckpt_dir")

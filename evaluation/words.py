@@ -5,7 +5,7 @@ from __future__ import annotations
 from difflib import SequenceMatcher
 
 from data.speech.edit_distance import edit_distance
-from models.normalizer import can_say, normalise
+from inference.normalisation import can_say, normalise
 
 SPELLINGS = {"colour": "color", "grey": "gray"}  # both are taught and sound alike
 

@@ -5,9 +5,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
+from inference.normalisation import tables
+
 SENTENCE_CHARACTERS = 240  # longer sentences are cut at a comma or a blank
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
-SHORT_FORM = re.compile(r"\b(?:[A-Z]|Mr|Mrs|Ms|Dr|Prof|St|Mt|vs|No)\.$")
+MONTHS = "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
+TITLES = "|".join(title.capitalize() for title in tables.TITLES)
+SHORT_FORM = re.compile(rf"\b(?:[A-Z]|{TITLES}|{MONTHS}|vs|No|e\.g|i\.e|approx)\.$")
+BEFORE_NUMBER = re.compile(rf"\b(?:{'|'.join(tables.NUMBERED)})\.$", re.IGNORECASE)  # "p. 5"
+BEFORE_SMALL = re.compile(  # "8 oz. of milk", "Main St. is"
+    r"(?:\d\s?(?:in|oz|ft|lbs?|hrs?|mins?|secs?|yd|mi)|\b(?:[ap]\.m|[A-Z]\.[A-Z]|Tues?|Wed|Thurs?|Fri|Mon"
+    rf"|{'|'.join(s.capitalize() for s in tables.STREETS)}|{'|'.join(tables.ABBREVIATIONS)}|co))\.$",
+    re.IGNORECASE,
+)
 
 
 def sentences(text: str | Iterable[str]) -> Iterator[str]:
@@ -29,11 +39,20 @@ def split_sentences(text: str) -> list[str]:
     """The pieces of a finished text; abbreviations ("Dr.", "J.") do not end one."""
     pieces: list[str] = []
     for part in SENTENCE_END.split(text):
-        if pieces and SHORT_FORM.search(pieces[-1]) and part.strip():
+        if pieces and part.strip() and _goes_on(pieces[-1], part.strip()[0]):
             pieces[-1] = f"{pieces[-1]} {part}"
         elif part.strip():
             pieces.append(part.strip())
     return [short for piece in pieces for short in _cut(piece)]
+
+
+def _goes_on(piece: str, following: str) -> bool:
+    """Whether the full stop is that of an abbreviation, by the character that follows."""
+    return bool(
+        SHORT_FORM.search(piece)
+        or (following.isdigit() and BEFORE_NUMBER.search(piece))
+        or (following.islower() and BEFORE_SMALL.search(piece))
+    )
 
 
 def _cut(piece: str) -> list[str]:

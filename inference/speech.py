@@ -15,13 +15,13 @@ import torch
 from torch import Tensor
 
 from inference.loudness import Loudness
+from inference.normalisation import can_say, normalise
 from inference.sentences import sentences
 from inference.synthesis import check_vocoder, in_chunks, waveform
 from models.codec import MelCodec
 from models.errors import UserError
 from models.frontend import Frontend, Sentence
 from models.mel import SAMPLE_RATE
-from models.normalizer import can_say
 from models.talker import Talker
 from models.vocoder import Vocoder
 
@@ -126,7 +126,7 @@ class Speaker:
         seed: int = 0,
     ) -> tuple[Sentence, Iterator[Tensor]]:
         """One sentence's phones with their lengths, and its frames of codes, each (1, K)."""
-        ready = self.frontend(sentence, voice, speed)
+        ready = self.frontend(normalise(sentence), voice, speed)
         number = torch.tensor([self.frontend.voice_id(voice)])
         frames = self.talker.stream(
             ready.phones[None], ready.starts[None], ready.seconds[None], number, temperature, seed

@@ -17,6 +17,7 @@ from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
 from inference.generation import embed, new_cache, thinker_of
+from inference.normalisation import can_say
 from inference.prompt import Prompt
 from inference.sentences import sentences
 from inference.session import ChatSession
@@ -24,7 +25,6 @@ from inference.speech import Speaker
 from inference.synthesis import CHUNK, waveform
 from models.audio import audio_tokens
 from models.errors import UserError
-from models.normalizer import can_say
 from models.omni import OmniModel
 from models.phones import PHONES
 from models.tokenizer import IMAGE_TOKENS

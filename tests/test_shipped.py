@@ -12,6 +12,7 @@ from data.scenes.scoring import score
 from data.speech.edit_distance import edit_distance
 from data.speech.samples import samples
 from inference import Omni
+from inference.normalisation import normalise
 from inference.speech import TEMPERATURE
 from models.codec import MelCodec
 from models.frontend import VOICES
@@ -93,7 +94,7 @@ def test_speech_is_heard_and_shuffled_speech_is_not(omni):
 def test_streamed_speech_equals_one_call_of_each_network(omni):
     speaker, text = omni.speaker, "The red circle is above the blue square, near the house."
     chunks = list(speaker.sounds(text, "rms", seed=1))
-    ready = speaker.frontend(text, "rms")
+    ready = speaker.frontend(normalise(text), "rms")
     said = ready.phones[None], ready.starts[None], ready.seconds[None], torch.tensor([0])
     codes, _ = speaker.talker.generate(*said, TEMPERATURE, 1)
     mel = speaker.codec.decode(codes)

@@ -6,6 +6,7 @@ from inference.sentences import sentences, split_sentences
 
 TEXTS = [
     "Dr. Who came. He left! Why?",
+    "On Jan. 5 we read p. 7. At 7 a.m. sharp, Lt. Day drank 8 oz. of milk on Main St. in town. No!",
     'She said "Hi." And then (quietly.) he went. J. K. Rowling wrote it\n\nTwo lines.  \n',
     "word " * 200,
     "x" * 1000,
@@ -16,6 +17,10 @@ TEXTS = [
 
 def test_split_sentences():
     assert split_sentences("Dr. Who came. He left! Why?") == ["Dr. Who came.", "He left!", "Why?"]
+    assert split_sentences(TEXTS[1])[1:] == [
+        "At 7 a.m. sharp, Lt. Day drank 8 oz. of milk on Main St. in town.", "No!"
+    ]
+    assert split_sentences("i am in. we go") == ["i am in.", "we go"]
     assert split_sentences("one\ntwo") == ["one", "two"]
     assert all(len(piece) <= 240 for piece in split_sentences("word " * 200))
     assert "".join(split_sentences("x" * 1000)) == "x" * 1000

@@ -1,0 +1,166 @@
+"""Dates, times of day, years and decades."""
+
+from __future__ import annotations
+
+import re
+
+from inference.normalisation.numbers import cardinal, ordinal, year
+from inference.normalisation.rules import Rule, rule
+from inference.normalisation.tables import LETTER_NAMES, MONTHS, WEEKDAYS
+
+MONTH = "|".join(
+    rf"{m.capitalize()}|{m}|{m.upper()}|(?:{m[:3].capitalize()}|{m[:3]}|{m[:3].upper()})\b\.?"
+    for m in MONTHS
+) + r"|(?:Sept|sept|SEPT)\b\.?"
+DAY = r"(\d{1,2})(?:st|nd|rd|th)?"
+YEAR = r"(1\d{3}|20\d\d)"
+WEEKDAY = {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"} | {
+    day[:3]: day for day in WEEKDAYS
+}
+SHORT_DAY = r"(Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)"
+YEAR_WORDS = (
+    r"in|AD|since|until|till|year|circa|during|by|early|late|mid|summer of|winter of|spring of|"
+    r"fall of|autumn of|class of|back in"
+)  # a number of four digits after them is a year
+COUNTED = "people|words|miles|points|votes|men|women|pages|steps|calories|characters|users|times"
+NO_AMOUNT = r"(?<![\w.,$£€¥₹#+/^-])(?<![$£€¥₹×*+=]\s)"
+NO_PLURAL = r"(?! (?!(?:was|is|has|his|this|as|its|us|does|always)\b)[a-z]+s\b)"  # "1984 people"
+
+
+def _month(written: str) -> str:
+    return next(m for m in MONTHS if m.startswith(written[:3].lower()))
+
+
+def _said(month: int, day: int, full_year: str, whole: str) -> str:
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return whole
+    return f"{MONTHS[month - 1]} {ordinal(str(day))}, {_short_or_full(full_year)}"
+
+
+def _short_or_full(digits: str) -> str:
+    if len(digits) == 4:
+        return year(digits)
+    return f"oh {cardinal(digits)}" if digits[0] == "0" else cardinal(digits)
+
+
+def _iso(m: re.Match) -> str:
+    return _said(int(m[2]), int(m[3]), m[1], m[0])
+
+
+def _slashes(m: re.Match) -> str:
+    """Month first, as Americans write, unless that cannot be."""
+    first, second = int(m[1]), int(m[2])
+    return _said(*((second, first) if first > 12 else (first, second)), m[3], m[0])
+
+
+def _dots(m: re.Match) -> str:
+    """Day first, as where dates have dots."""
+    first, second = int(m[1]), int(m[2])
+    return _said(*((first, second) if second > 12 else (second, first)), m[3], m[0])
+
+
+def _day_of_this_year(m: re.Match) -> str:
+    month, day = int(m[2]), int(m[3])
+    if not (1 <= month <= 12 and 1 <= day <= 31):
+        return m[0]
+    return f"{m[1]} {MONTHS[month - 1]} {ordinal(m[3])}"
+
+
+def _month_day(m: re.Match) -> str:
+    if not 1 <= int(m[2]) <= 31:
+        return m[0]
+    until = f" to {ordinal(m[3])}" if m[3] else ""
+    return f"{_month(m[1])} {ordinal(m[2])}{until}" + (f", {year(m[4])}" if m[4] else "")
+
+
+def _day_month(m: re.Match) -> str:
+    if not 1 <= int(m[1]) <= 31:
+        return m[0]
+    article = "" if re.search(r"\bthe\s$", m.string[: m.start()], re.I) else "the "
+    said = f"{article}{ordinal(m[1])} of {_month(m[2])}"
+    return said + (f", {year(m[3])}" if m[3] else "")
+
+
+def _weekday(m: re.Match) -> str:
+    return WEEKDAY[m[1].lower()]
+
+
+def _weekdays(m: re.Match) -> str:
+    first, last = (WEEKDAY.get(m[i].lower(), m[i].lower()) for i in (1, 2))
+    return f"{first} to {last}"
+
+
+def _time(m: re.Match) -> str:
+    """"7:05" -> "seven oh five", "5:00" -> "five o clock"."""
+    hour, minute, second = int(m[1]), int(m[2]), m[3]
+    if hour > 24 or minute > 59:
+        return m[0]
+    half = f" {LETTER_NAMES[m[4].lower()]} em" if m[4] else ""
+    said = cardinal(m[1])
+    if minute:
+        said += f" {'oh ' if minute < 10 else ''}{cardinal(m[2])}"
+    elif not half and not second:
+        said = said + " o clock" if hour else "midnight"
+    return said + (f" and {cardinal(second)} seconds" if second and int(second) else "") + half
+
+
+def _hour(m: re.Match) -> str:
+    return f"{cardinal(m[1])} {LETTER_NAMES[m[2].lower()]} em"
+
+
+def _year(m: re.Match) -> str:
+    return f"{m[1]}{year(m[2])}"
+
+
+def _years(m: re.Match) -> str:
+    return f"{year(m[1])} to {_short_or_full(m[2])}"
+
+
+def decade(century: str, tens: str) -> str:
+    """("19", "80") -> "nineteen eighties"; without a century "eighties"."""
+    if tens == "00":
+        return f"{cardinal(century)} hundreds" if century != "20" else "two thousands"
+    many = "tens" if tens == "10" else cardinal(tens)[:-1] + "ies"
+    return f"{cardinal(century)} {many}" if century else many
+
+
+DATES: list[Rule] = [
+    rule(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)", _iso),
+    rule(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\d/])", _slashes),
+    rule(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)", _dots),
+    rule(r"(?<![\d-])(\d{1,2})-(\d{1,2})-(\d{4})(?![\d-])", _dots),
+    rule(r"(?<![\d/])(\d{4})/(\d\d?)/(\d\d?)(?![\d/])", _iso),
+    rule(rf"\b({MONTH})-(\d{{1,2}})-()(\d{{4}})\b", _month_day),
+    rule(rf"\b{SHORT_DAY}\b\.?,?(?=\s(?:\d|{MONTH}\b))", _weekday),
+    rule(r"\b(on|by|until|since|due) (\d{1,2})/(\d{1,2})\b(?!/)", _day_of_this_year),
+    rule(rf"\b({MONTH})\s{DAY}(?:\s?[-–]\s?{DAY})?\b(?!:|,\d|\.\d|/)(?:,?\s{YEAR}\b)?", _month_day),
+    rule(rf"(?<![\d.,:]){DAY}\s(?:of\s)?({MONTH})(?![a-z])(?:,?\s{YEAR}\b)?", _day_month),
+    rule(rf"\b((?:{MONTH}),?\s){YEAR}\b", lambda m: f"{_month(m[1])} {year(m[2])}"),
+    rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.", lambda m: _month(m[1])),
+    rule(rf"\b{SHORT_DAY}\.?\s?[-–]\s?{SHORT_DAY}\b\.?", _weekdays),
+    rule(rf"\b({'|'.join(WEEKDAYS)})\s?[-–]\s?({'|'.join(WEEKDAYS)})\b", _weekdays, any_case=True),
+    rule(r"\b(Mon|Tues?|Wed|Thu(?:rs?)?|Fri)\.", _weekday),
+    rule(r"\b(Sat|Sun)(?:\.,|\.(?=\s(?:at|\d|and|to))|(?=,\s(?:[A-Z]|\d)))", _weekday),
+]
+TIMES: list[Rule] = [
+    rule(r"\b24/7\b", "twenty four seven"),
+    rule(r"\b9/11\b", "nine eleven"),
+    rule(r"(?<=\d|[AaPp])([Mm]?)\s?[-–]\s?(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b))",
+         lambda m: f"{m[1]} to "),
+    rule(r"\b(\d{1,2})[:.](\d\d)()(?:\s?([ap])(?:\.m\b\.?|m\b))", _time, any_case=True),
+    rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?\b(?:\s?([ap])(?:\.m\b\.?|m\b))?", _time, any_case=True),
+    rule(r"\b(\d{1,2})\s?([ap])(?:\.m\b\.?|m\b)", _hour, any_case=True),
+]
+YEARS: list[Rule] = [
+    rule(r"(?<=\d0s)\s?[-–]\s?(?='?\d{2,4}s\b)", "to"),
+    rule(r"\b(1\d|20)(\d0)'?s\b", lambda m: decade(m[1], m[2])),
+    rule(r"(?<!\w)'([1-9]0)'?s\b|\b([5-9]0)'?s\b", lambda m: decade("", m[1] or m[2])),
+    rule(r"\b(the|early|mid|late|his|her|their|my|your|our)([ -])([2-9]0)'?s\b",
+         lambda m: f"{m[1]} {decade('', m[3])}", any_case=True),
+    rule(r"(?<!\w)'(\d\d)\b(?!')", lambda m: _short_or_full(m[1])),
+    rule(rf"(?<![\d.,$£€#-]){YEAR}\s?[-–]\s?(\d{{4}}|\d\d)\b(?![-,.]\d)", _years),
+    rule(rf"\b((?:{YEAR_WORDS}) |© |\w+, ){YEAR}\b(?![,.:]\d|%| \d|-\d){NO_PLURAL}",
+         _year, any_case=True),
+    rule(rf"{NO_AMOUNT}(){YEAR}\b(?=$|[.!?;)]+(?:\s|$)|, [a-z])", _year),
+    rule(rf"{NO_AMOUNT}()(19\d\d|20[1-3]\d)\b(?![,.:/]\d|[%°-])(?! (?:{COUNTED})\b)", _year),
+]

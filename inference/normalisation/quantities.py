@@ -1,0 +1,181 @@
+"""Money, units, fractions, ratios, ranges, ordinals, arithmetic and plain numbers."""
+
+from __future__ import annotations
+
+import re
+
+from inference.normalisation.numbers import NUMBER, cardinal, number, ordinal
+from inference.normalisation.rules import Rule, either, rule
+from inference.normalisation.tables import (
+    ALONE,
+    CURRENCIES,
+    CURRENCY_CODES,
+    DIRECTIONS,
+    LETTER_NAMES,
+    MAGNITUDES,
+    PERIODS,
+    SYMBOLS,
+    UNITS,
+)
+
+INVARIANT = ("hertz", "yen", "won", "sen", "jeon")
+IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet"}
+SIGN = r"((?<![\w)])[-−])?"
+WORD_MAGNITUDE = r"thousand|million|billion|trillion"
+MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
+MARKS = either(CURRENCIES)
+POWERS = {"2": "squared", "3": "cubed"}
+
+
+def plural(noun: str, one: bool) -> str:
+    """The noun as it follows a number: "mile per hour" -> "miles per hour"."""
+    if one or noun.endswith(INVARIANT):
+        return noun
+    if noun in IRREGULAR:
+        return IRREGULAR[noun]
+    head, *rest = re.split(r"(?= per )", noun)
+    if head.startswith("degree "):
+        return head.replace("degree", "degrees")
+    return f"{head}s{''.join(rest)}"
+
+
+def _money(m: re.Match) -> str:
+    sign = "minus " if m[1] else ""
+    large, small = CURRENCIES[m[2]]
+    large_number = MAGNITUDES.get(m[4], m[5])
+    if large_number:
+        return f"{sign}{number(m[3])} {large_number} {plural(large, False)}"
+    return sign + _amount(m[3], large, small)
+
+
+def _amount(written: str, large: str, small: str) -> str:
+    """"3.50" -> "three dollars and fifty cents"."""
+    whole, _, part = written.replace(",", "").partition(".")
+    whole = whole or "0"
+    said = f"{number(whole)} {plural(large, int(whole) == 1)}"
+    if not part.strip("0") or len(part) > 2:
+        return said if not part.strip("0") else f"{number(written)} {plural(large, False)}"
+    cents = part.ljust(2, "0")
+    coins = f"{cardinal(cents)} {plural(small, int(cents) == 1)}"
+    return coins if int(whole) == 0 else f"{said} and {coins}"
+
+
+def _money_range(m: re.Match) -> str:
+    first = _amount(m[2], *CURRENCIES[m[1]]) if "." in m[2] else number(m[2])
+    return f"{first} to {m[1]}{m[3]}"
+
+
+def _money_behind(m: re.Match) -> str:
+    large, small = CURRENCIES[m[2]]
+    return _amount(m[1], large, small)
+
+
+def _currency_code(m: re.Match) -> str:
+    word = MAGNITUDES.get(m[2], m[2] or "")
+    return f"{number(m[1])} {word} {plural(CURRENCY_CODES[m[3]], m[1] == '1' and not word)}"
+
+
+def _feet_inches(m: re.Match) -> str:
+    return f"{number(m[1])} {plural('foot', m[1] == '1')} {number(m[2])} "
+
+
+def _inches(m: re.Match) -> str:
+    """A quotation mark that closes nothing is inches."""
+    quoted = m.string[: m.start()].count('"') % 2
+    one = m[1] == "1" and not m.string[: m.start()].endswith("/")
+    return m[0] if quoted else f"{m[1]} {plural('inch', one)} "
+
+
+def _unit(m: re.Match) -> str:
+    one, power, below = m[1] == "1", m[3], m[4]
+    noun = plural(UNITS[m[2]], one)
+    if power:
+        noun = f"{'square' if power == '2' else 'cubic'} {noun}"
+    if below:
+        noun += f" per {UNITS[below]}" + (f" {POWERS[m[5]]}" if m[5] else "")
+    return f"{number(m[1])} {noun} "
+
+
+def _unit_alone(m: re.Match) -> str:
+    first, _, below = m[0].partition("/")
+    return plural(UNITS[first], False) + (f" per {UNITS[below]}" if below else "")
+
+
+def _fraction(m: re.Match) -> str:
+    """"2 1/2" -> "two and one half"."""
+    whole, top, bottom = m[1], m[2], m[3]
+    lead = f"{number(whole)} and " if whole else ""
+    if top == bottom:
+        return f"{lead}{cardinal(top)} {cardinal(bottom)}"
+    names = {"2": ("half", "halves"), "4": ("quarter", "quarters")}
+    one, many = names.get(bottom, ("", ""))
+    if not one and 2 < int(bottom) <= 100:
+        one = ordinal(bottom)
+        many = one + "s"
+    unit = f" {plural(UNITS[m[4]], not whole)}" if m[4] else ""
+    if not one:
+        return f"{lead}{number(top)} over {number(bottom)}{unit}"
+    return f"{lead}{number(top)} {one if top == '1' else many}{unit}"
+
+
+def _power(m: re.Match) -> str:
+    exponent = m[1].replace("−", "-")
+    if exponent in POWERS:
+        return f" {POWERS[exponent]} "
+    sign = "minus " if exponent[0] == "-" else ""
+    return f" to the power of {sign}{number(exponent.lstrip('-'))} "
+
+
+def _dash(m: re.Match) -> str:
+    """Minus in an equation, else a range."""
+    return " minus " if "=" in m.string else " to "
+
+
+def _magnitude(m: re.Match) -> str:
+    return f"{number(m[1])} {MAGNITUDES[m[2]]}"
+
+
+MONEY: list[Rule] = [
+    rule(r"\b(?:US|CA?|AU?|NZ|HK)(?=\$\d)", lambda m: ""),
+    rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
+    rule(rf"{SIGN}({MARKS})\s?({NUMBER}){MONEY_MAGNITUDE}", _money),
+    rule(rf"({MARKS})-({NUMBER})", lambda m: f" minus {_amount(m[2], *CURRENCIES[m[1]])}"),
+    rule(rf"({NUMBER})\s?({MARKS})(?!\d)", _money_behind),
+    rule(rf"({NUMBER})\s?¢", lambda m: f"{number(m[1])} {plural('cent', m[1] == '1')}"),
+    rule(rf"({NUMBER})\s?(?:({WORD_MAGNITUDE}|[kKMB]|bn)\s)?({either(CURRENCY_CODES)})\b",
+         _currency_code),
+    rule(rf"/(?=(?:{either(PERIODS)})\b)", "per"),
+]
+UNIT = either(UNITS)
+MEASURES: list[Rule] = [
+    rule(rf"(?<!\b0)(?<=\d)\s?[xX]\s?(?={NUMBER})", "by"),
+    rule(r"(?<=\d)x(?= [a-z]{3})", "times"),
+    rule(rf"(?<=[\d%])\s?[-–]\s?(?={NUMBER})", _dash),
+    rule(rf"(?<![\w)])[-−](?={NUMBER})", "minus"),
+    rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
+    rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
+    rule(rf"({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:long|wide|tall|high|deep|thick)\b|\s*$|[,;)]))",
+         lambda m: f"{number(m[1])} {plural('inch', m[1] == '1')}"),
+    rule(rf"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])(?:\s?(?!in\b)({UNIT})(?![A-Za-z'&/]))?",
+         _fraction),
+    rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
+    rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
+         r"(?:\.(?=\s+[a-z]))?", _unit),
+    rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
+    rule(r"(?<![\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
+    rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
+    rule(r"(?<=\d\.\d)(B)\b", "billion"),
+]
+NUMBERS: list[Rule] = [
+    rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", lambda m: f"{number(m[1])} to {number(m[2])}"),
+    rule(r"(?<=\d)\s/\s(?=\d)", "divided by"),
+    rule(r"\^\s?\(?([-−]?\d+)\)?", _power),
+    rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
+    rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
+    rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)", lambda m: " star "),
+    rule(r"(?<=[\w)])\s?\*\s?(?=\d)|(?<=\w) \* (?=\w)", "times"),
+    rule(r"\*+|(?<!\w)>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
+    rule(NUMBER, lambda m: f" {number(m[0])} "),
+    rule(r"(?<=\s)[-–—]+(?=\s)|--+", lambda m: ", "),
+    rule(either(SYMBOLS), lambda m: f" {SYMBOLS[m[0]]} "),
+]

@@ -1,0 +1,139 @@
+"""What the rules look up: letters, months, units, currencies, abbreviations, marks. Data only."""
+
+LETTER_NAMES = {
+    "a": "ay", "b": "bee", "c": "see", "d": "dee", "e": "ee", "f": "eff", "g": "gee",
+    "h": "aitch", "i": "eye", "j": "jay", "k": "kay", "l": "ell", "m": "em", "n": "en",
+    "o": "oh", "p": "pee", "q": "cue", "r": "are", "s": "ess", "t": "tee", "u": "you",
+    "v": "vee", "w": "double you", "x": "ex", "y": "why", "z": "zee",
+}  # as ordinary words
+
+MONTHS = ("january february march april may june july august september october november "
+          "december").split()
+WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
+
+CURRENCIES = {
+    "$": ("dollar", "cent"), "£": ("pound", "penny"), "€": ("euro", "cent"),
+    "¥": ("yen", "sen"), "₹": ("rupee", "paisa"), "₩": ("won", "jeon"), "₽": ("ruble", "kopeck"),
+    "R$": ("real", "centavo"),
+    "₿": ("bitcoin", "satoshi"), "₺": ("lira", "kurus"), "₴": ("hryvnia", "kopiyka"),
+}
+CURRENCY_CODES = {
+    "USD": "dollar", "EUR": "euro", "GBP": "pound", "JPY": "yen", "INR": "rupee", "CHF": "franc",
+    "CAD": "Canadian dollar", "AUD": "Australian dollar", "CNY": "yuan", "KRW": "won",
+}
+MAGNITUDES = {
+    "k": "thousand", "K": "thousand", "m": "million", "M": "million", "mn": "million",
+    "b": "billion", "B": "billion", "bn": "billion", "t": "trillion", "T": "trillion",
+    "tn": "trillion",
+}
+
+UNITS = {
+    "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "m": "meter", "nm": "nanometer",
+    "μm": "micrometer", "kg": "kilogram", "kgs": "kilogram",
+    "KG": "kilogram", "KM": "kilometer", "g": "gram", "mg": "milligram", "μg": "microgram",
+    "ft": "foot", "in": "inch", "yd": "yard", "lb": "pound", "lbs": "pound", "oz": "ounce",
+    "mi": "mile", "mph": "mile per hour", "mpg": "mile per gallon", "rpm": "revolution per minute",
+    "kph": "kilometer per hour", "fps": "frame per second", "h": "hour", "hr": "hour",
+    "hrs": "hour", "min": "minute", "mins": "minute", "sec": "second", "secs": "second",
+    "s": "second", "ms": "millisecond", "μs": "microsecond", "ns": "nanosecond", "l": "liter",
+    "L": "liter", "ml": "milliliter", "mL": "milliliter", "dl": "deciliter", "cl": "centiliter",
+    "hz": "hertz", "khz": "kilohertz", "mhz": "megahertz", "ghz": "gigahertz", "Hz": "hertz",
+    "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "THz": "terahertz",
+    "kb": "kilobyte", "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte",
+    "kB": "kilobyte", "KB": "kilobyte", "MB": "megabyte", "GB": "gigabyte", "TB": "terabyte",
+    "PB": "petabyte", "KiB": "kibibyte", "MiB": "mebibyte", "GiB": "gibibyte",
+    "Kbps": "kilobit per second", "kbps": "kilobit per second", "mbps": "megabit per second",
+    "Mbps": "megabit per second",
+    "Gbps": "gigabit per second", "w": "watt", "W": "watt", "kw": "kilowatt", "kW": "kilowatt",
+    "mW": "milliwatt", "MW": "megawatt", "GW": "gigawatt", "kWh": "kilowatt hour",
+    "v": "volt", "V": "volt", "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp",
+    "mAh": "milliamp hour", "Ω": "ohm", "kΩ": "kiloohm", "MΩ": "megaohm", "J": "joule",
+    "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie", "Pa": "pascal",
+    "hPa": "hectopascal", "kPa": "kilopascal",
+    "psi": "pound per square inch", "dB": "decibel", "px": "pixel", "dpi": "dot per inch",
+    "ha": "hectare", "yr": "year", "yrs": "year", "mo": "month", "mos": "month", "wk": "week", "wks": "week",
+    "tsp": "teaspoon", "tbsp": "tablespoon", "sq ft": "square foot", "sq mi": "square mile",
+    "°": "degree", "°C": "degree celsius",
+    "°F": "degree fahrenheit", "° C": "degree celsius", "° F": "degree fahrenheit",
+}  # only after a number
+ALONE = "GHz MHz kHz Hz kWh Mbps Gbps kbps km kg cm mm mph km/h m/s".split()  # also without one
+PERIODS = "second minute hour day night week month year person unit page item mile".split()
+
+TITLES = {
+    "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
+    "st": "saint", "mt": "mount", "gen": "general", "sgt": "sergeant", "capt": "captain",
+    "lt": "lieutenant", "col": "colonel", "sen": "senator", "rep": "representative",
+    "gov": "governor", "rev": "reverend", "hon": "honorable", "pres": "president",
+}  # before a name, with a full stop or without
+ABBREVIATIONS = {
+    "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
+    "st": "saint", "mt": "mount", "etc": "et cetera", "jr": "junior", "sr": "senior",
+    "dept": "department", "approx": "approximately", "capt": "captain", "gen": "general",
+    "sgt": "sergeant", "inc": "incorporated", "ltd": "limited", "corp": "corporation",
+    "assn": "association", "univ": "university", "govt": "government", "est": "established",
+    "apt": "apartment", "misc": "miscellaneous", "tel": "telephone", "ext": "extension",
+    "temp": "temperature", "hrs": "hours", "mins": "minutes", "avg": "average", "vs": "versus",
+}  # only when followed by a full stop
+NUMBERED = {
+    "no": "number", "nos": "numbers", "fig": "figure", "figs": "figures", "p": "page",
+    "pp": "pages", "vol": "volume", "ch": "chapter", "sec": "section", "eq": "equation",
+    "ed": "edition", "ext": "extension", "tel": "telephone", "art": "article", "ver": "version",
+}  # only before a number, with a full stop
+SHORT_FORMS = {
+    "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
+    "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
+}  # whole, in any case; a full stop behind them belongs to them
+
+STREETS = {
+    "st": "street", "ave": "avenue", "blvd": "boulevard", "rd": "road", "ln": "lane",
+    "ct": "court", "dr": "drive", "sq": "square", "pl": "place", "hwy": "highway",
+    "pkwy": "parkway", "expy": "expressway", "ter": "terrace",
+}  # behind a name
+ROOMS = {"Apt": "apartment", "Ste": "suite", "Rm": "room", "Bldg": "building"}
+DIRECTIONS = {
+    "N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest",
+    "SE": "southeast", "SW": "southwest",
+}
+STATES = dict(pair.split(":") for pair in (
+    "AL:Alabama AK:Alaska AZ:Arizona AR:Arkansas CA:California CO:Colorado CT:Connecticut "
+    "DE:Delaware FL:Florida GA:Georgia HI:Hawaii ID:Idaho IL:Illinois IN:Indiana IA:Iowa "
+    "KS:Kansas KY:Kentucky LA:Louisiana ME:Maine MD:Maryland MA:Massachusetts MI:Michigan "
+    "MN:Minnesota MS:Mississippi MO:Missouri MT:Montana NE:Nebraska NV:Nevada NH:New_Hampshire "
+    "NJ:New_Jersey NM:New_Mexico NY:New_York NC:North_Carolina ND:North_Dakota OH:Ohio "
+    "OK:Oklahoma OR:Oregon PA:Pennsylvania RI:Rhode_Island SC:South_Carolina SD:South_Dakota "
+    "TN:Tennessee TX:Texas UT:Utah VT:Vermont VA:Virginia WA:Washington WV:West_Virginia "
+    "WI:Wisconsin WY:Wyoming DC:D_C"
+).replace("_", "\u00a0").split(" "))  # only before a postal code
+
+SYMBOLS = {
+    "&": "and", "@": "at", "%": "percent", "+": "plus", "=": "equals", "#": "number",
+    "°": "degrees", "×": "times", "÷": "divided by", "<": "less than", ">": "greater than",
+    "±": "plus or minus", "€": "euros", "£": "pounds", "$": "dollars", "¥": "yen", "₹": "rupees",
+    "~": "about", "≈": "approximately equals", "≠": "is not equal to", "√": "square root of",
+    "≤": "less than or equal to", "≥": "greater than or equal to", "∞": "infinity", "−": "minus",
+    "©": "copyright", "§": "section", "¢": "cents", "‰": "per mille", "∑": "sum of", "∫": "integral of",
+    "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "Δ": "delta", "ε": "epsilon",
+    "θ": "theta", "λ": "lambda", "μ": "micro", "π": "pi", "σ": "sigma", "φ": "phi",
+    "ω": "omega", "Ω": "omega",
+}
+ELEMENTS = set(
+    "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Ti Cr Mn Fe Co Ni Cu Zn Br Ag Sn I Ba Au "
+    "Hg Pb U".split()
+)
+
+SPOKEN_ACRONYMS = set(
+    "ram rom pin sim gif lan wan zip dos cad vat aids nasa nato opec fifa uefa unesco unicef "
+    "covid laser radar jpeg bios asap scuba".split()
+)  # said as words
+SPELLED_ACRONYMS = set(
+    "fbi cia usa uk eu un ceo cfo cto ufo iq ai api url usb dna naacp ucla usda aclu asus iaea icao "
+    "iupac iata usaf usmc imdb ieee".split()
+)
+CAPITAL_WORDS = set(
+    "an am as at be by do go he hi if in is it me my no of oh on or so to up we all and any are "
+    "bad big boy but buy can car cat cow cut day did dog eat end far few for get got guy had has "
+    "her him his hot how its job let lot man may men mix new not now off old one our out own pay "
+    "put red run say see set she sit six stop sun ten the too top try two use war was way who why "
+    "win yes yet you zoo bus cup egg hat key map pen pig sky tea toy box fox bed bee ant exit "
+    "sale open that this what have with your from good here there they".split()
+)  # short words that shouting or a sign puts in capitals

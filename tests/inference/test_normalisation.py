@@ -1,0 +1,111 @@
+"""Text normalisation: what is said for what is written."""
+
+import re
+
+import pytest
+
+from inference.normalisation import can_say, normalise
+from inference.normalisation.numbers import number, roman, year
+from models.errors import UserError
+
+SAID = {
+    "Hello, world!": "hello , world .",
+    "I have 3 cats and 21 dogs.": "i have three cats and twenty one dogs .",
+    "1,234,567": "one million two hundred and thirty four thousand five hundred and sixty seven",
+    "It costs $3.50.": "it costs three dollars and fifty cents .",
+    "$1": "one dollar",
+    "£0.99": "ninety nine pence",
+    "$5 million": "five million dollars",
+    "at 5:30 pm": "at five thirty pee em",
+    "5:00": "five o clock",
+    "at 7 a.m. today": "at seven ay em today",
+    "on 2024-03-05": "on march fifth , twenty twenty four",
+    "3/5/2024": "march fifth , twenty twenty four",
+    "July 4": "july fourth",
+    "in 1984": "in nineteen eighty four",
+    "the 1990s": "the nineteen nineties",
+    "the 21st": "the twenty first",
+    "Dr. Smith": "doctor smith",
+    "Mr. J. R. Smith": "mister jay are smith",
+    "50% & more": "fifty percent and more",
+    "25°C": "twenty five degrees celsius",
+    "5 km": "five kilometers",
+    "1 kg": "one kilogram",
+    "1/2 cup": "one half cup",
+    "-5": "minus five",
+    "3.14": "three point one four",
+    "007": "zero zero seven",
+    "The FBI": "the eff bee eye",
+    "Café naïve Ærø": "cafe naive aero",
+    "the dog's bone isn't here": "the dog's bone isn't here",
+    "wait... what?": "wait . what .",
+    "tv": "tee vee",
+    "No. 5": "number five",
+    "2 + 2 = 4": "two plus two equals four",
+    "i.e. this": "that is this",
+    "x": "ex",
+    "At 7:05 and 8:15 we eat.": "at seven oh five and eight fifteen we eat .",
+    "I owe -$5 of $1.5M": "i owe minus five dollars of one point five million dollars",
+    "Mr Brown likes '90s music 24/7": "mister brown likes nineties music twenty four seven",
+    "31/12/2024": "december thirty first , twenty twenty four",
+    "It was 1984.": "it was nineteen eighty four .",
+    "1950 people in 1950 were 5'2\" tall": "one thousand nine hundred and fifty people in nineteen "
+    "fifty were five feet two tall",
+    "≥ ⅔ of ₹500": "greater than or equal to two thirds of five hundred rupees",
+    "A": "ay",
+    "A dog": "a dog",
+    "Pick A, B or C": "pick ay , bee or see",
+    "Call 555-0134": "call five five five , zero one three four",
+    "ISBN 0-19-852663-X": "eye ess bee en , zero , one nine , eight five two six six three , ex",
+    "World War II, Henry VIII, part I of it": "world war two , henry the eighth , part one of it",
+    "the part I liked": "the part i liked",
+    "9.8 m/s², 16 GB, 3 GHz": "nine point eight meters per second squared , sixteen gigabytes , "
+    "three gigahertz",
+    "AT&T on Main St. near St. Paul": "ay tee and tee on main street near saint paul",
+    "Python 2.0.1": "python two point zero point one",
+    "E = mc² and H₂O": "ee equals em see squared and aitch two oh",
+    "bob@mail.org": "bob at mail dot org",
+    "It is -3.5°C": "it is minus three point five degrees celsius",
+    "pages 10–12": "pages ten to twelve",
+    "**bold**": "bold",
+    "¥500": "five hundred yen",
+}
+
+
+@pytest.mark.parametrize("text", SAID)
+def test_normalise(text):
+    assert " ".join(normalise(text)) == SAID[text]
+
+
+@pytest.mark.parametrize("text", ["", "   ", "!!!", "你好", "\u0000", "🙂"])
+def test_nothing_to_say_is_a_clear_error(text):
+    assert not can_say(text)
+    with pytest.raises(UserError, match="nothing to say"):
+        normalise(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["99:99", "1/0", "13/45/2020", "2024-99-99", "$.5", "9" * 400, "a" * 5000, "1.2.3.4",
+             "--", "٣ cats", "x" * 40, "0/0/0000", "25:00", "1e5", "½", "Ⅷ and ①", "🙂 hello"]
+)
+def test_odd_text_does_not_break(text):
+    if can_say(text):
+        words = normalise(text)
+        assert words[0] not in ",."
+        assert all(re.fullmatch(r"[a-z']+|[,.]", word) for word in words)
+
+
+def test_words_without_anything_to_expand_stay():
+    text = "the quick brown fox, it's said, jumps over the lazy dog."
+    assert normalise(text) == re.findall(r"[a-z']+|[,.]", text)
+
+
+@pytest.mark.parametrize(("numeral", "value"), [("XIV", 14), ("LVIII", 58), ("IIII", None), ("", None)])
+def test_roman(numeral, value):
+    assert roman(numeral) == value
+
+
+def test_numbers():
+    assert number("0042") == "zero zero four two" and number("10000000000") == "ten billion"
+    assert number("5550123456").startswith("five five five zero")  # ten digits are a code
+    assert year("1905") == "nineteen oh five" and year("1900") == "nineteen hundred"
