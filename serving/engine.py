@@ -6,7 +6,6 @@ over at once and never waited for: a slow client holds nobody up.
 """
 
 import logging
-import threading
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -25,6 +24,7 @@ from models.cache import KVCache
 from models.tokenizer import IMAGE_TOKENS
 from serving.prefix import PrefixStore, marks_of, rest
 from serving.rows import RowCache
+from serving.worker import Worker
 
 MAX_ROWS = 8  # what the compiled step takes at once
 PREFIX_BYTES = 96 * 2**20  # kept caches: at 6 KiB a token, 16 full contexts of the tiny model
@@ -106,7 +106,7 @@ class Job:
         return Token(token, float(scores[token]), top)
 
 
-class Engine:
+class Engine(Worker):
     """Answers jobs, MAX_ROWS at a time; others wait in the order they came."""
 
     def __init__(self, omni: Omni) -> None:
@@ -123,19 +123,7 @@ class Engine:
         self.waiting: deque[Job] = deque()
         self.begun: deque[tuple[Job, KVCache]] = deque()  # prompts read, without a row as yet
         self.active: list[Job] = []
-        self.closed = False
-        self.changed = threading.Condition()
-        self.thread = threading.Thread(target=self._run, name="decode", daemon=True)
-
-    def start(self) -> None:
-        self.thread.start()
-
-    def close(self) -> None:
-        """Stop after the present step; what is unfinished ends with an error."""
-        with self.changed:
-            self.closed = True
-            self.changed.notify()
-        self.thread.join()
+        super().__init__(decode=self._run)
 
     def submit(self, job: Job) -> None:
         """Queue a job. Call from any thread."""

@@ -8,11 +8,10 @@ has got the least of it. Both yield the processor to the decode loop of texts.
 import heapq
 import itertools
 import logging
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from time import perf_counter, sleep, thread_time
 
 import numpy as np
@@ -25,6 +24,7 @@ from inference.speech import TEMPERATURE, Speaker
 from inference.synthesis import CHUNK, waveform
 from models.talker import Talker, align
 from serving.rows import RowStore
+from serving.worker import Worker
 
 MAX_ROWS = 16  # sentences that are made together
 CAPACITY = 1024  # frames of the Talker's cache: 41 s, more than a sentence takes
@@ -114,7 +114,7 @@ class TalkerRows:
                 self.active.pop()
 
 
-class SpeechEngine:
+class SpeechEngine(Worker):
     """Says sentences, MAX_ROWS at a time; others wait in the order they came.
 
     Args:
@@ -127,29 +127,14 @@ class SpeechEngine:
         self.waiting: deque[Sentence] = deque()
         self.sounding: list[tuple[int, int, Sentence]] = []  # a heap: who has had the least first
         self.numbers = itertools.count()
-        self.closed = False
-        self.changed = threading.Condition()
-        self.threads = [
-            threading.Thread(target=self._run, args=(each,), name=name, daemon=True)
-            for name, each in (("talk", self._talk), ("vocode", self._sound))
-        ]
+        super().__init__(
+            talk=partial(self._run, self._talk), vocode=partial(self._run, self._sound)
+        )
         self.rows: TalkerRows | None = None
 
     @cached_property
     def speaker(self) -> Speaker:
         return self.omni.speaker
-
-    def start(self) -> None:
-        for thread in self.threads:
-            thread.start()
-
-    def close(self) -> None:
-        """Stop; what is unfinished ends with an error."""
-        with self.changed:
-            self.closed = True
-            self.changed.notify_all()
-        for thread in self.threads:
-            thread.join()
 
     def say(self, sentence: Sentence) -> None:
         """Queue a sentence. Call from any thread."""

@@ -4,7 +4,6 @@ What a request must think about its media waits here; one thread takes what wait
 it as one batch (dynamic batching). A beam search of eight pictures costs twice that of one.
 """
 
-import threading
 from collections import deque
 from concurrent.futures import Future
 from dataclasses import dataclass, field
@@ -12,6 +11,7 @@ from dataclasses import dataclass, field
 from inference.config import GenerateConfig
 from inference.omni import Omni
 from inference.prompt import Prompt, UserTurn
+from serving.worker import Worker
 
 MOST = 8  # turns of a batch: more would make each of them wait longer
 
@@ -31,25 +31,14 @@ class Thought:
         return self.config, self.room
 
 
-class ThinkingEngine:
+class ThinkingEngine(Worker):
     """Makes turns of questions, MOST of one kind at a time, in the order they came."""
 
     def __init__(self, omni: Omni) -> None:
         self.omni = omni
         self.waiting: deque[Thought] = deque()
-        self.busy = self.closed = False
-        self.changed = threading.Condition()
-        self.thread = threading.Thread(target=self._run, name="think", daemon=True)
-
-    def start(self) -> None:
-        self.thread.start()
-
-    def close(self) -> None:
-        """Stop after the present batch; who still waits gets an error."""
-        with self.changed:
-            self.closed = True
-            self.changed.notify()
-        self.thread.join()
+        self.busy = False
+        super().__init__(think=self._run)
 
     def turn(self, question: UserTurn, config: GenerateConfig, room: int) -> Prompt:
         """The turn as the model reads it; call from any thread but the event loop's."""
