@@ -23,7 +23,7 @@ from training.config import PRESETS, apply_override, load_preset
 from training.cpu import tune
 from training.export import export
 from training.loop import Stopped
-from training.objective import EXTRA, PHOTOGRAPHIC, STAGES, Paths
+from training.objective import EXTRA, STAGES, Paths
 from training.stage import ADAPTED, Request, run_stage
 
 ROOT = Path(__file__).resolve().parent
@@ -47,7 +47,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--lora_alpha", type=float, help="its scale times its rank (twice the rank)")
     add("--lora_targets", nargs="+", help="its matrices (all of a block): q_proj k_proj v_proj …")
     add("--restart", action="store_true", help="forget an earlier run of the stage")
-    add("--init_from", type=Path, help="an omni checkpoint to begin with (glance, audio, omni)")
+    add("--init_from", type=Path, help="an omni checkpoint to begin with (audio, omni)")
     add(
         "--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides",
         help="a setting of the preset, for this run; repeatable",
@@ -102,8 +102,6 @@ def main(arguments: list[str] | None = None) -> None:
     world = distributed.start(args.device)
     paths = find_paths(args, world.first)
     for stage in stages:
-        if args.stage == "all" and stage in PHOTOGRAPHIC and paths.real is None:
-            continue
         run_stage(
             Request(
                 stage=stage,

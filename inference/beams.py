@@ -1,8 +1,8 @@
 """Beam search: the likeliest few answers are followed at once, and the best whole one is kept.
 
 Greedy decoding cannot take back a word. Unclear words are understood from what comes after, so
-transcripts gain most: sounds are answered this way unless `num_beams` says otherwise. Answers are
-compared by their log-probability per token, as in `transformers`.
+transcripts gain most, and are found this way unless `num_beams` says otherwise. Answers are compared
+by their log-probability per token, as in `transformers`.
 """
 
 import torch
@@ -16,7 +16,7 @@ from inference.timing import Timing
 from inference.transcripts import ConstrainedDecoder
 from models.cache import KVCache
 
-AUDIO_BEAMS = 6  # beams where a sound is to be answered
+AUDIO_BEAMS = 6  # beams of a transcript
 
 
 def beams_for(config: GenerateConfig, prompt: Prompt) -> int:
@@ -24,7 +24,7 @@ def beams_for(config: GenerateConfig, prompt: Prompt) -> int:
     if config.num_beams is not None:
         return config.num_beams
     plain = config.temperature == 0.0 and config.repetition_penalty == 1.0
-    return AUDIO_BEAMS if len(prompt.sounds) > prompt.transcribed and plain else 1
+    return AUDIO_BEAMS if prompt.asked is not None and plain else 1
 
 
 class Search:

@@ -84,7 +84,7 @@ def decoded(image, name: str, limits: Limits):
     """All pixels of the first frame, so that a broken file fails here -> upright RGB."""
     from PIL import Image
 
-    from models.vision import upright_rgb  # torch: loaded only once a picture is read
+    from models.image import upright_rgb  # torch: loaded only once a picture is read
 
     if image.width * image.height > limits.max_pixels:
         raise too_large(name, limits.max_pixels)
@@ -145,7 +145,7 @@ def animation(file: Source, count: int, limits: Limits) -> list:
 
 def page(image, index: int):
     """One frame as RGB; None where the file is damaged there."""
-    from models.vision import upright_rgb
+    from models.image import upright_rgb
 
     try:
         image.seek(index)

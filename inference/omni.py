@@ -30,11 +30,11 @@ from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
 from models.checkpoint import read_json
 from models.errors import UserError
+from models.image import image_to_tensor
 from models.mel import log_mel
 from models.omni import TRANSCRIBE_QUESTION, OmniModel, check_placeholders
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-from models.vision import image_to_tensor
 
 if TYPE_CHECKING:
     from inference.session import ChatSession
@@ -296,12 +296,10 @@ class Omni:
 
     def turns(self, questions: list[UserTurn], config: GenerateConfig, room: int) -> list[Prompt]:
         """User turns without bos, each in `room` tokens; with thinking where the config wants it."""
+        turns = [self.phrase(question, room) for question in questions]
         if not config.think or not isinstance(self.model, OmniModel):
-            return [self.phrase(question, room) for question in questions]
-        return [
-            thought + self.phrase(question, room - len(thought))
-            for thought, question in think(self, questions, config, room)
-        ]
+            return turns
+        return think(self, turns, config, room)
 
     def head(self, system_prompt: str | None, config: GenerateConfig) -> Prompt:
         """What opens every conversation: bos and the system prompt."""
@@ -345,9 +343,9 @@ class Omni:
         ids, text = self.encode_turn(parts, ""), question.text
         if room is not None:
             text = self.shorten(text, room - len(ids))
-        transcript = len(question.sounds) == 1 and text == TRANSCRIBE_QUESTION
-        ids = self.encode_turn(parts, text)
-        return Prompt(ids, question.images, question.sounds, transcript=transcript)
+        sounds = question.sounds
+        asked = sounds[0] if len(sounds) == 1 and text == TRANSCRIBE_QUESTION else None
+        return Prompt(self.encode_turn(parts, text), question.images, sounds, asked)
 
     def encode_turn(self, parts: list[dict], text: str) -> list[int]:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""

@@ -13,7 +13,7 @@ class Picture:
     """An image of a prompt, with its embeddings once it is encoded."""
 
     pixels: Tensor  # uint8 (3, 224, 224)
-    tokens: Tensor | None = None  # (49, D), as the Thinker reads them
+    tokens: Tensor | None = None  # (50, D), as the Thinker reads them
 
 
 @dataclass(eq=False)
@@ -27,21 +27,19 @@ class Sound:
 
 @dataclass
 class Prompt:
-    """One sequence to continue. `ids` hold 49 placeholders an image and ceil(T / 8) a sound."""
+    """One sequence to continue. `ids` hold 50 placeholders an image and ceil(T / 8) a sound."""
 
     ids: list[int]
     images: list[Picture] = field(default_factory=list)
     sounds: list[Sound] = field(default_factory=list)
-    transcribed: int = 0  # of the sounds, how many have their transcript in the prompt
-    transcript: bool = False  # its last turn asks for the words of one sound
+    asked: Sound | None = None  # the sound whose words come next
 
     def __add__(self, other: "Prompt") -> "Prompt":
         return Prompt(
             self.ids + other.ids,
             self.images + other.images,
             self.sounds + other.sounds,
-            self.transcribed + other.transcribed,
-            other.transcript,
+            other.asked,
         )
 
     def __len__(self) -> int:

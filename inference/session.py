@@ -75,7 +75,7 @@ class ChatSession:
         room = self.omni.room(self.config) - len(self.head)
         turn = Turn(self.omni.turns([question], self.config, room)[0])
         if question.images or question.sounds:
-            self.thinking = "\n".join(thoughts_of(self.omni.tokenizer, turn.prompt.ids)[0])
+            self.thinking = thoughts_of(self.omni.tokenizer, turn.prompt.ids)
         return self._stream(turn, text)
 
     def _stream(self, turn: Turn, text: str) -> Iterator[str]:

@@ -1,91 +1,90 @@
-"""Chain of thought: the model writes down what it sees or hears before it answers.
+"""Chain of thought: the model writes down what it sees and hears before it answers.
 
-A turn with images opens with `NOTE_QUESTION`, which the user did not ask, and a sound that comes without
-words with `TRANSCRIBE_QUESTION`. The Thinker answers them; both stay in the context, and then comes the
-user's question, a spoken one as it was transcribed. Beside an image only the transcript is kept, as if
-it had been typed. What it buys is measured beside direct answers (`--no_think`).
+The assistant's turn opens with `<think>`. First comes the transcript of each sound, one a line, by
+constrained decoding (inference/transcripts.py), then what the images show, greedily; `</think>` closes
+it, and the answer follows. It stays in the context, so later turns can lean on it. What it buys is
+measured beside direct answers (`--no_think`).
 
-Paper: Wei et al., Chain-of-thought prompting, arXiv:2201.11903.
+Papers: Wei et al., Chain-of-thought prompting, arXiv:2201.11903; SpeechGPT's chain of modality,
+arXiv:2305.11000; the format is that of Qwen3, arXiv:2505.09388.
 """
 
 from dataclasses import replace
 
 from inference.config import GenerateConfig
 from inference.generation import generate_batch
-from inference.prompt import Prompt, UserTurn
-from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
+from inference.prompt import Prompt
 from models.tokenizer import Tokenizer
 
-MAX_THINKING = 160  # tokens: nine things in an image take 100
-IMAGE_BEAMS = 4  # beams of the thinking about an image, unless `num_beams` says otherwise
+MAX_THINKING = 160  # tokens of a line: nine things in an image take 100
 
 
-def think(
-    omni, questions: list[UserTurn], config: GenerateConfig, room: int
-) -> list[tuple[Prompt, UserTurn]]:
-    """For each question what is thought before its answer, and what is left to ask.
+def think(omni, prompts: list[Prompt], config: GenerateConfig, room: int) -> list[Prompt]:
+    """The prompts, each with its thinking as the opening of the answer.
 
-    Thinking depends on nothing that was said before. Media that leave no room for it have none.
+    Prompts without media have none, nor those whose answer is a transcript, nor those whose media
+    leave no room for it.
 
     Args:
         omni: the `Omni` that is asked.
-        room: tokens that a turn may have.
+        prompts: of one turn each, or whole conversations.
+        room: tokens that a prompt may have.
     """
-    thoughts = [Prompt([]) for _ in questions]
-    left = [replace(question) for question in questions]
-    if omni.model.thinks:
-        shown = {
-            i: UserTurn(NOTE_QUESTION, question.images)
-            for i, question in enumerate(questions)
-            if question.images
-        }
-        beams = config.num_beams or IMAGE_BEAMS
-        for i, (turn, _) in write(omni, shown, config, room, beams).items():
-            thoughts[i], left[i].images = turn, []
-    heard = {
-        i: UserTurn(TRANSCRIBE_QUESTION, sounds=question.sounds)
-        for i, question in enumerate(questions)
-        if question.sounds and not question.text
+    tokenizer = omni.tokenizer
+    thinking = {
+        i: prompt + Prompt([tokenizer.think])
+        for i, prompt in enumerate(prompts)
+        if (prompt.images or prompt.sounds) and prompt.asked is None
+        and len(prompt) + MAX_THINKING * (len(prompt.sounds) + 2) <= room
     }
-    for i, (turn, words) in write(omni, heard, config, room, config.num_beams).items():
-        if not words:  # no words in it: the sound itself is left to be answered
+    most = max((len(one.sounds) for one in thinking.values()), default=0)
+    for turn in range(most):
+        heard = {i: one for i, one in thinking.items() if turn < len(one.sounds)}
+        for i, one in heard.items():
+            heard[i] = replace(one, asked=one.sounds[turn])
+        thinking |= write(omni, heard, config, lambda one, turn=turn: last_line(one, turn))
+    thinking |= write(omni, {i: one for i, one in thinking.items() if one.images}, config, lambda _: True)
+    return [thinking.get(i, prompt) for i, prompt in enumerate(prompts)]
+
+
+def last_line(prompt: Prompt, turn: int) -> bool:
+    """Whether the thinking ends with the transcript of this sound."""
+    return turn == len(prompt.sounds) - 1 and not prompt.images
+
+
+def write(omni, prompts: dict[int, Prompt], config: GenerateConfig, closes) -> dict[int, Prompt]:
+    """Each prompt with one more line of thinking and what ends it.
+
+    Args:
+        closes: whether a prompt's line is its last.
+    """
+    written = {}
+    for last in (False, True):
+        group = {i: one for i, one in prompts.items() if closes(one) == last}
+        if not group:
             continue
-        left[i].sounds, left[i].text = [], words
-        if not questions[i].images:
-            thoughts[i] = thoughts[i] + turn
-    return list(zip(thoughts, left, strict=True))
+        end = omni.tokenizer.think_end if last else newline(omni.tokenizer)
+        unwanted = tuple(sorted(omni.tokenizer.special - {end}))
+        greedy = replace(
+            config, max_new_tokens=MAX_THINKING, temperature=0.0, repetition_penalty=1.0, top_k=None,
+            top_p=None, min_p=None, stop_strings=(), eos_token_id=end, suppress_tokens=unwanted,
+        )
+        replies = generate_batch(omni.model, list(group.values()), greedy, omni.tokenizer)
+        for (i, one), reply in zip(group.items(), replies, strict=True):
+            written[i] = replace(one, ids=[*one.ids, *reply, end], asked=None)
+    return written
 
 
-def write(
-    omni, questions: dict[int, UserTurn], config: GenerateConfig, room: int, beams: int | None
-) -> dict[int, tuple[Prompt, str]]:
-    """Answer these questions in one batch -> by key the whole turn, and the answer's text."""
-    turns = {key: omni.phrase(question) for key, question in questions.items()}
-    turns = {key: turn for key, turn in turns.items() if len(turn) + 2 * MAX_THINKING <= room}
-    if not turns:
-        return {}
-    greedy = replace(
-        config, max_new_tokens=MAX_THINKING, num_beams=beams, temperature=0.0,
-        repetition_penalty=1.0, top_k=None, top_p=None, min_p=None, stop_strings=(),
-    )
-    prompts = [omni.head(None, config) + turn for turn in turns.values()]
-    replies = generate_batch(omni.model, prompts, greedy, omni.tokenizer)
-    return {
-        key: (closed(turn, reply, config), omni.tokenizer.decode(reply).strip())
-        for (key, turn), reply in zip(turns.items(), replies, strict=True)
-    }
+def newline(tokenizer: Tokenizer) -> int:
+    """The id that parts two lines of thinking."""
+    (token,) = tokenizer.encode("\n")
+    return token
 
 
-def closed(turn: Prompt, reply: list[int], config: GenerateConfig) -> Prompt:
-    """A turn with its answer; its sounds are transcribed by then."""
-    ids = [*turn.ids, *reply, config.eos_token_id]
-    return Prompt(ids, turn.images, turn.sounds, transcribed=len(turn.sounds))
-
-
-def thoughts_of(tokenizer: Tokenizer, ids: list[int]) -> tuple[list[str], str]:
-    """The thinking in a user turn's ids, one text a medium, and the question that follows it."""
-    user, assistant = (tokenizer.symbols[f"<|{role}|>"] for role in ("user", "assistant"))
-    starts = [place for place, token in enumerate(ids) if token == user]
-    parts = [ids[a:b] for a, b in zip(starts, [*starts[1:], len(ids)], strict=True)]
-    thoughts = [part[part.index(assistant) + 1 :] for part in parts[:-1]]
-    return [tokenizer.decode(one).strip() for one in thoughts], tokenizer.decode(parts[-1]).strip()
+def thoughts_of(tokenizer: Tokenizer, ids: list[int]) -> str:
+    """The latest thinking in a prompt's ids, a line a medium; "" where there is none."""
+    if tokenizer.think not in ids:
+        return ""
+    start = len(ids) - ids[::-1].index(tokenizer.think)
+    end = ids.index(tokenizer.think_end, start)
+    return tokenizer.decode(ids[start:end]).strip()

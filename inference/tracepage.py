@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 import soundfile
-import torch
 from PIL import Image
 from torch import Tensor
 
@@ -22,9 +21,7 @@ from inference.generation import thinker_of
 from inference.omni import given
 from inference.output import check_page_path, write_text
 from inference.session import ChatSession
-from inference.thinking import thoughts_of
 from inference.trace import Spoken, Trace, trace, trace_speech
-from models.glance import Glance
 from models.mel import FRAME_RATE, HOP, SAMPLE_RATE
 from models.omni import OmniModel
 from models.tokenizer import Tokenizer
@@ -60,12 +57,11 @@ def write_page(path: str | Path, session: ChatSession, speech: dict | None = Non
 def page_data(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> dict:
     """All that the page's script draws."""
     tokenizer = session.omni.tokenizer
-    thoughts, question = thoughts_of(tokenizer, session.turns[-1].prompt.ids)
     layers = kept_layers(seen.attention)
     config = session.config
     return {
-        "question": question,
-        "thinking": thoughts,
+        "question": session.messages[-2]["content"],
+        "thinking": session.thinking,
         "answer": session.messages[-1]["content"],
         "checkpoint": session.omni.folder.name,
         "temperature": config.temperature,
@@ -204,30 +200,15 @@ def eye_stages(model: OmniModel, seen: Trace) -> list[dict]:
     """From pixels to tokens of the Thinker's width."""
     shapes, c = seen.shapes, model.vision.config
     deep = len(model.vision.layers)
-    found = [
+    return [
         stage("pixels", (len(seen.sequence.images), *seen.sequence.images[0].pixels.shape), "0 to 255"),
         stage("patches", shapes["vision.patch_embed"], f"{c.patch_size} × {c.patch_size} pixels"),
         stage("stem", shapes["vision.stem"], "convolutions: edges, textures"),
         stage(f"{deep} blocks", shapes[f"vision.layers.{deep - 1}"], "every place looks at all"),
-        stage("tokens", shapes["vision"], f"{c.merge} × {c.merge} places joined"),
+        stage("ResNet", shapes["vision.resnet"], "the whole at 32 × 32"),
+        stage("tokens", shapes["vision"], f"{c.merge} × {c.merge} places joined, and the whole"),
         stage("projector", shapes["vision_projector"], "to the Thinker's width"),
     ]
-    if model.glance is not None:
-        said = glanced(model.glance, [one.pixels for one in seen.sequence.images])
-        found.append(stage("glance", shapes["glance"], said))
-    return found
-
-
-@torch.inference_mode()
-def glanced(glance: Glance, images: list[Tensor]) -> str:
-    """What it takes the last picture for: "photo of a fox 71 %, wolf 12 %", or that it is none."""
-    device = glance.words.device
-    shares = glance.probabilities(images[-1][None].to(device))[0]  # (1 + names,)
-    names = ["no photo", *(f"photo of {name}" for name in glance.config.names)]
-    best = shares.topk(min(3, len(names)))
-    return ", ".join(
-        f"{names[i]} {share:.0%}" for i, share in zip(best.indices, best.values, strict=True)
-    )
 
 
 def ear_stages(model: OmniModel, seen: Trace) -> list[dict]:

@@ -14,23 +14,19 @@ from torch import Tensor, nn
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import read_json, write_json
 from models.errors import UserError
-from models.glance import Glance
 from models.ngram_lm import FILE, NgramLM
 from models.projector import Projector
 from models.thinker import Thinker
 from models.vision import VisionEncoder
 
 TRANSCRIBE_QUESTION = "What did you hear?"  # answered with the transcript of a sound
-NOTE_QUESTION = "Note what you see."  # answered with the chain of thought about a picture
 PARTS = {
     "thinker": Thinker,
     "vision": VisionEncoder,
     "vision_projector": Projector,
-    "glance": Glance,
     "audio": AudioEncoder,
     "audio_projector": Projector,
 }
-OPTIONAL = {"glance"}  # without it photographs have no names
 
 
 class OmniModel(nn.Module):
@@ -38,8 +34,6 @@ class OmniModel(nn.Module):
 
     Args:
         image_token, audio_token: ids of the placeholders `<|image|>` and `<|audio|>`.
-        thinks: whether it was trained to think about a picture before it answers.
-        glance: tells what a photograph shows; None where it learnt from no photographs.
         ngram: language model for shallow fusion in transcripts; None: CTC alone gives the hypotheses.
     """
 
@@ -52,22 +46,18 @@ class OmniModel(nn.Module):
         audio_projector: Projector,
         image_token: int,
         audio_token: int,
-        thinks: bool = False,
-        glance: Glance | None = None,
         ngram: NgramLM | None = None,
     ):
         super().__init__()
         self.thinker = thinker
         self.vision, self.vision_projector = vision, vision_projector
-        self.glance = glance
         self.audio, self.audio_projector = audio, audio_projector
         self.image_token, self.audio_token = image_token, audio_token
-        self.thinks, self.ngram = thinks, ngram
+        self.ngram = ngram
 
     def encode_images(self, pixels: Tensor) -> Tensor:
-        """uint8 (N, 3, 224, 224) -> (N, 49, hidden)"""
-        tokens = self.vision_projector(self.vision(pixels))  # (N, 49, hidden)
-        return tokens if self.glance is None else self.glance(pixels, tokens)
+        """uint8 (N, 3, 224, 224) -> (N, 50, hidden)"""
+        return self.vision_projector(self.vision(pixels))
 
     def encode_audio(self, mels: list[Tensor]) -> list[Tensor]:
         """Log-mels of any lengths, each (128, T) -> the encoder's (ceil(T / 8), channels) of each."""
@@ -88,7 +78,7 @@ class OmniModel(nn.Module):
 
         Args:
             ids: (B, S).
-            images: (N, 49, hidden), in reading order over the batch.
+            images: (N, 50, hidden), in reading order over the batch.
             clips: one (n, hidden) a sound, in reading order over the batch.
 
         Returns:
@@ -121,15 +111,13 @@ class OmniModel(nn.Module):
         """
         for name in PARTS:
             part = getattr(self, name)
-            if part is not None:
-                save_part(folder, name, part, torch.int8 if name in packed else dtype)
+            save_part(folder, name, part, torch.int8 if name in packed else dtype)
         if self.ngram is not None:
             self.ngram.save(Path(folder) / FILE)
         path = Path(folder) / "config.json"
         values = {
             "image_token_id": self.image_token,
             "audio_token_id": self.audio_token,
-            "thinks": self.thinks,
             "ngram": self.ngram is not None,
         }
         write_json(path, read_json(path) | values)
@@ -144,13 +132,12 @@ class OmniModel(nn.Module):
         values = read_json(Path(folder) / "config.json")
         if values.get("model_type") != "muomni":
             raise UserError(f"{folder} holds a {values.get('model_type')} model, not an omni-model")
-        wanted = PARTS.keys() - (OPTIONAL - values.get("parts", {}).keys())
-        parts = ready | {name: PARTS[name].from_pretrained(folder, name) for name in wanted - ready.keys()}
+        wanted = PARTS.keys() - ready.keys()
+        parts = ready | {name: PARTS[name].from_pretrained(folder, name) for name in wanted}
         model = cls(
             **parts,
             image_token=values["image_token_id"],
             audio_token=values["audio_token_id"],
-            thinks=values.get("thinks", False),
             ngram=NgramLM.load(Path(folder) / FILE) if values.get("ngram") else None,
         )
         return model.eval()

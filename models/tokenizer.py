@@ -18,14 +18,19 @@ from models.errors import UserError
 
 UNK, BOS, EOS, PAD = 0, 1, 2, 3
 ROLES = ("system", "user", "assistant")
-SYMBOLS = ("<|system|>", "<|user|>", "<|assistant|>", "<|image|>", "<|audio|>")
-IMAGE_TOKENS = 49  # a picture is always a 7 x 7 grid of positions
+SYMBOLS = ("<|system|>", "<|user|>", "<|assistant|>", "<|image|>", "<|audio|>", "<think>", "</think>")
+IMAGE_TOKENS = 50  # of every picture: a 7 x 7 grid of places, and the whole of it
 SPACE = "\u2581"  # SentencePiece writes a space as this character
 # Pieces that SentencePiece would not give back as typed: its own space mark, NUL, our symbols.
 AWKWARD = re.compile("(" + "|".join([SPACE, "\0", *map(re.escape, SYMBOLS)]) + ")")
 SURROGATE = re.compile("[\ud800-\udfff]")
 
 Message = dict  # {"role": str, "content": str | list[part]}
+
+
+def as_parts(content: str | list[dict]) -> list[dict]:
+    """A message's content as a list of parts."""
+    return [{"type": "text", "text": content}] if isinstance(content, str) else content
 
 
 class StreamDecoder:
@@ -62,6 +67,7 @@ class Tokenizer:
         if missing:
             raise UserError(f"{path} lacks the symbols {', '.join(missing)}: it is not ours")
         self.image, self.audio = self.symbols["<|image|>"], self.symbols["<|audio|>"]
+        self.think, self.think_end = self.symbols["<think>"], self.symbols["</think>"]
         self._byte = [self._sp.piece_to_id(f"<0x{value:02X}>") for value in range(256)]
         self._bytes = [self._bytes_of(index) for index in range(len(self))]
         self.special = frozenset([UNK, BOS, EOS, PAD, *self.symbols.values()])
@@ -125,10 +131,8 @@ class Tokenizer:
             yield rest
 
     def _content(self, content: str | list[dict]) -> list[int]:
-        if isinstance(content, str):
-            return self.encode(content)
         ids: list[int] = []
-        for part in content:
+        for part in as_parts(content):
             kind = part.get("type")
             if kind == "text":
                 ids += self.encode(part["text"])
@@ -136,8 +140,10 @@ class Tokenizer:
                 ids += [self.image] * IMAGE_TOKENS
             elif kind == "audio":
                 ids += [self.audio] * int(part["tokens"])
+            elif kind == "thinking":
+                ids += [self.think, *self.encode(part["text"]), self.think_end]
             else:
-                raise UserError(f"unknown message part {kind!r}: use text, image or audio")
+                raise UserError(f"unknown message part {kind!r}: use text, image, audio or thinking")
         return ids
 
     def _message(self, message: Message) -> tuple[int, list[int]]:
@@ -170,12 +176,16 @@ class Tokenizer:
     def encode_chat_targets(self, messages: list[Message]) -> tuple[list[int], list[int]]:
         """Ids of a finished chat, and a mask that is 1 on assistant text and its eos.
 
-        A message with "learnt": False is read and not learnt, as a wrong transcript is.
+        A part with "learnt": False is read and not learnt, as a wrong transcript is.
         """
         ids, mask = [BOS], [0]
         for message in messages:
-            role, content = self._message(message)
-            spoken = int(message["role"] == "assistant" and message.get("learnt", True))
-            ids += [role, *content, EOS]
-            mask += [0] + [spoken] * (len(content) + 1)
+            role, _ = self._message(message)
+            ids, mask = [*ids, role], [*mask, 0]
+            spoken = message["role"] == "assistant"
+            for part in as_parts(message["content"]):
+                content = self._content([part])
+                ids += content
+                mask += [int(spoken and part.get("learnt", True))] * len(content)
+            ids, mask = [*ids, EOS], [*mask, int(spoken)]
         return ids, mask

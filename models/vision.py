@@ -1,39 +1,28 @@
-"""Vision encoder: a vision transformer with a convolutional stem, an image to 49 tokens.
+"""Vision encoder with two branches: an image to 49 grid tokens and one global token.
 
-The stem brings 224² pixels to a 14 × 14 grid. The shared `Block`, without a causal mask, attends over
-the grid. Then each 2 × 2 neighbourhood merges into one token: a 7 × 7 grid, which still tells where
-things are, as a single CLS token does not. (What the stem gains over a plain 16-pixel patch
-embedding: docs/decisions.md.) Normalisation happens inside, so training and inference cannot differ in it.
+The grid branch is a vision transformer with a convolutional stem. The stem brings 224² pixels to a
+14 × 14 grid. The shared `Block`, without a causal mask, attends over the grid. Then each 2 × 2
+neighbourhood merges into one token: a 7 × 7 grid, which still tells where things are. Small signs need
+its fine cells. The convolutional branch (models/resnet.py) tells what the image shows as a whole, which
+photographs need, in one token more. (What each buys: docs/decisions.md.) Normalisation happens inside,
+so training and inference cannot differ in it.
 
 Papers: ViT arXiv:2010.11929; convolutional stems arXiv:2106.14881; merging neighbours as in
-Qwen2-VL, arXiv:2409.12191.
+Qwen2-VL, arXiv:2409.12191; two encoders side by side as in DeepSeek-VL, arXiv:2403.05525.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
-import numpy as np
 import torch
-from PIL import Image
 from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.block import Block, BlockConfig, RMSNorm, init_weights, rope_table
 from models.checkpoint import Pretrained
+from models.image import IMAGE_SIZE
+from models.resnet import ResNet, shrink
 
-IMAGE_SIZE = 224  # pixels, height and width
-IMAGE_TOKENS = 49  # what one picture takes up in the Thinker's sequence
-TRIM_SIZE = 512  # pixels, the longer side of the copy in which plain margins are found
-PLAIN = 12  # of 255: colours no farther apart than JPEG makes them are one
-ORIENTATION = 0x0112  # EXIF's tag
-TURNS = {  # EXIF orientation -> how the picture is turned upright
-    2: Image.Transpose.FLIP_LEFT_RIGHT,
-    3: Image.Transpose.ROTATE_180,
-    4: Image.Transpose.FLIP_TOP_BOTTOM,
-    5: Image.Transpose.TRANSPOSE,
-    6: Image.Transpose.ROTATE_270,
-    7: Image.Transpose.TRANSVERSE,
-    8: Image.Transpose.ROTATE_90,
-}
+IMAGE_TOKENS = 50  # what one picture takes up in the Thinker's sequence
 
 
 @dataclass
@@ -50,6 +39,7 @@ class VisionConfig:
     patch_size: int = 4
     image_size: int = IMAGE_SIZE
     merge: int = 2  # patches a side that become one token
+    resnet_widths: list[int] = field(default_factory=lambda: [32, 64, 128, 256])
 
     def block(self) -> BlockConfig:
         """The sizes of one layer."""
@@ -60,65 +50,6 @@ class VisionConfig:
             self.head_dim,
             self.intermediate_size,
         )
-
-
-def image_to_tensor(image: Image.Image, trim: bool = True) -> Tensor:
-    """Any PIL image as the encoder wants it: upright, on white, 224².
-
-    A picture that is not square first loses plain margins at its longer ends, down to a square, so
-    that what stands on them keeps its proportions. What is then still longer is squeezed: the
-    encoder is trained on squeezed pictures.
-
-    Args:
-        trim: False keeps margins, so that things stay where they are from frame to frame.
-
-    Returns:
-        uint8 (3, 224, 224).
-    """
-    image = upright_rgb(image)
-    if trim and image.width != image.height:
-        image = trim_ends(image)
-    image = image.resize((IMAGE_SIZE, IMAGE_SIZE), Image.Resampling.BICUBIC)
-    return torch.from_numpy(np.array(image)).permute(2, 0, 1)  # (3, 224, 224)
-
-
-def upright_rgb(image: Image.Image) -> Image.Image:
-    """Turned as EXIF says, clear parts on white, RGB. EXIF that cannot be read is ignored."""
-    try:
-        turn = TURNS.get(image.getexif().get(ORIENTATION))
-    except Exception:  # noqa: BLE001 (Pillow raises nearly anything; the pixels may be sound)
-        turn = None
-    if turn is not None:
-        image = image.transpose(turn)
-    if image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info:
-        image = image.convert("RGBA")
-        image = Image.alpha_composite(Image.new("RGBA", image.size, "white"), image)
-    plain = image.convert("RGB")
-    return Image.frombytes("RGB", plain.size, plain.tobytes())  # without EXIF: turned once only
-
-
-def trim_ends(image: Image.Image) -> Image.Image:
-    """Cut plain margins at both ends of the longer side, down to a square at most."""
-    tall, (short, long) = image.height > image.width, sorted(image.size)
-    scale = max(long / TRIM_SIZE, 1.0)  # margins are looked for in a small copy
-    sizes = [max(round(side / scale), 1) for side in image.size]
-    pixels = np.asarray(image.resize(sizes, Image.Resampling.BOX), np.int16)  # (h, w, 3)
-    lines = pixels if tall else pixels.swapaxes(0, 1)  # (long, short, 3)
-    first = int(max(plain_run(lines) - 1, 0) * scale)
-    last = long - int(max(plain_run(lines[::-1]) - 1, 0) * scale)
-    if first >= last:  # plain all over
-        first = last = long // 2
-    spare = max(short - (last - first), 0)  # margin that stays: the picture becomes a square
-    size = max(short, last - first)
-    first = min(max(first - spare // 2, 0), long - size)
-    return image.crop((0, first, short, first + size) if tall else (first, 0, first + size, short))
-
-
-def plain_run(lines: np.ndarray) -> int:
-    """How many lines from the first one on have one colour, that of its middle. (n, m, 3)"""
-    colour = np.median(lines[0], axis=0)  # (3,)
-    off = np.abs(lines - colour).max(axis=(1, 2)) > PLAIN  # (n,)
-    return int(off.argmax()) if off.any() else len(lines)
 
 
 class ConvBlock(nn.Module):
@@ -149,7 +80,7 @@ class Downsample(nn.Module):
 
 
 class VisionEncoder(Pretrained):
-    """uint8 (B, 3, 224, 224) -> (B, 49, hidden), row by row from the top left."""
+    """uint8 (B, 3, 224, 224) -> (B, 50, hidden): 49 cells row by row, then the whole image."""
 
     config_class = VisionConfig
 
@@ -169,6 +100,9 @@ class VisionEncoder(Pretrained):
         self.layers = nn.ModuleList(Block(c.block()) for _ in range(c.num_layers))
         self.merge_proj = nn.Linear(c.merge**2 * c.hidden_size, c.hidden_size)
         self.norm = RMSNorm(c.hidden_size)
+        self.resnet = ResNet(c.resnet_widths)
+        self.global_proj = nn.Linear(c.resnet_widths[-1], c.hidden_size)
+        self.global_norm = RMSNorm(c.hidden_size)
         self.apply(init_weights)
 
     def patches(self, pixels: Tensor) -> Tensor:
@@ -183,6 +117,11 @@ class VisionEncoder(Pretrained):
         return x.permute(0, 2, 4, 1, 3, 5).flatten(3)  # (B, H/patch, W/patch, 3 * patch²)
 
     def forward(self, pixels: Tensor) -> Tensor:
+        whole = self.global_token(shrink(pixels))  # (B, hidden)
+        return torch.cat([self.grid_tokens(pixels), whole[:, None]], 1)  # (B, 50, hidden)
+
+    def grid_tokens(self, pixels: Tensor) -> Tensor:
+        """What stands where. uint8 (B, 3, 224, 224) -> (B, 49, hidden)"""
         c, g = self.config, self.grid
         x = self.stem(self.patch_embed(self.patches(pixels))).flatten(1, 2)  # (B, grid², hidden)
         x = x + (self.row_embed[:, None] + self.column_embed[None]).flatten(0, 1)
@@ -192,3 +131,7 @@ class VisionEncoder(Pretrained):
         x = x.unflatten(1, (g // c.merge, c.merge, g // c.merge, c.merge))
         x = x.transpose(2, 3).flatten(3).flatten(1, 2)  # (B, 49, merge² * hidden)
         return self.norm(self.merge_proj(x))  # (B, 49, hidden)
+
+    def global_token(self, small: Tensor) -> Tensor:
+        """What the image shows as a whole. (B, 3, 32, 32) in 0..255 -> (B, hidden)"""
+        return self.global_norm(self.global_proj(self.resnet(small)))

@@ -177,8 +177,8 @@ class Conversations:
         prompt = head
         for part in reversed(kept):
             prompt = prompt + part
-        thoughts = thoughts_of(self.omni.tokenizer, last.ids)[0] if turns[-1].media and last.ids else []
-        return Prepared(prompt, "\n".join(thoughts), len(turns) - len(kept), not last.ids)
+        thinking = thoughts_of(self.omni.tokenizer, last.ids) if turns[-1].media else ""
+        return Prepared(prompt, thinking, len(turns) - len(kept), not last.ids)
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:
         """Each turn as the model reads it."""

@@ -19,20 +19,19 @@ from typing import Any
 from data.dialogue.out_of_scope import quiz
 from models.checkpoint import read_tensors, write_json
 from models.errors import UserError, one_line_errors
-from models.glance import Glance
 from models.ngram_lm import FILE, NgramLM
 from models.omni import OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from training.config import PRESETS
 from training.model_card import omni_card, thinker_card
-from training.objective import OPTIONAL, STAGES, Paths
+from training.objective import STAGES, Paths
 from training.speech import attach_speech
 
 ROOT = Path(__file__).resolve().parent.parent
 LIMIT_BYTES = 48_000_000  # of both folders together, for presets that are shipped
 SHIPPED = ("nano", "tiny")
-PACKED = ("audio", "audio_projector", "glance", "vision")  # as int8, for LIMIT_BYTES
+PACKED = ("audio", "audio_projector", "vision")  # as int8, for LIMIT_BYTES
 TEXT_STAGES = ("tokenizer", "thinker")
 
 
@@ -42,7 +41,7 @@ def export(paths: Paths, preset: str, target: Path) -> list[Path]:
     Raises:
         UserError: a stage is not finished, or the checkpoints are too large to ship.
     """
-    for stage in made_stages(paths):
+    for stage in STAGES:
         if not (paths.need(stage) / "training.json").is_file():
             raise UserError(f"{paths.final(stage)} has no training.json: train {stage} again")
     target.mkdir(parents=True, exist_ok=True)
@@ -64,11 +63,6 @@ def export(paths: Paths, preset: str, target: Path) -> list[Path]:
             shutil.rmtree(folder, ignore_errors=True)
 
 
-def made_stages(paths: Paths) -> tuple[str, ...]:
-    """The stages of a run: all, less those that it could do without and did."""
-    return tuple(s for s in STAGES if s not in OPTIONAL or paths.final(s).is_dir())
-
-
 def write_thinker(folder: Path, paths: Paths, preset: str) -> None:
     """The Thinker as a Qwen3 checkpoint that transformers loads."""
     source = paths.need("thinker")
@@ -84,13 +78,11 @@ def write_omni(folder: Path, paths: Paths, preset: str) -> None:
     """The omni-model with its speaking parts."""
     source = paths.need("omni")
     omni = OmniModel.from_pretrained(source)
-    if paths.final("naming").is_dir():  # the same glance, in the finished Thinker's language
-        omni.glance = Glance.from_pretrained(paths.final("naming"))
     omni.ngram = NgramLM.load(paths.need("audio") / FILE)
     omni.save_pretrained(folder, packed=PACKED)
     attach_speech(folder, paths)
     shutil.copy(source / "tokenizer.model", folder / "tokenizer.model")
-    records = copy_records(folder, paths, made_stages(paths))
+    records = copy_records(folder, paths, STAGES)
     write_card(folder, omni_card(preset, records, weights(folder), [*real_sets(paths), *quizzes(paths)]))
 
 

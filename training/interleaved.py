@@ -10,7 +10,7 @@ from data.scenes.photos import photo_thinking
 from data.scenes.scene import Scene
 from data.scenes.thinking import clip_thinking, scene_thinking
 from models.omni import TRANSCRIBE_QUESTION
-from training.samples import FRAMES, asked_about, shown, sound_part, text_part, turn
+from training.samples import FRAMES, IMAGE, asked_about, heard_part, sound_part, text_part, turn
 
 # Tokens of a dialogue; the rows of a batch are as long as its longest sample, and the long ones cost most.
 BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)
@@ -41,16 +41,17 @@ def dialogue_sample(
 
 
 def said(segment: Segment, rng: random.Random) -> list[dict]:
-    """The messages of a segment: mostly a chain of thought (`shown`), then questions."""
+    """The messages of a segment: questions, the first with what is shown or played, if anything."""
     record = segment.record
     if record is None:
-        return asked_about(segment.asked, [])
-    if segment.kind in ("heard", "asked"):
+        return asked_about(segment.asked, [], "", rng)
+    if segment.kind == "heard":
         content = [sound_part(record), text_part(TRANSCRIBE_QUESTION)]
-        return turn(content, record["text"]) + asked_about(segment.asked, [])
-    count = FRAMES if segment.kind == "clip" else 1
-    notes, parts = shown(count, thinking_about(segment), rng)
-    return notes + asked_about(segment.asked, parts)
+        return turn(content, record["text"])
+    if segment.kind == "asked":
+        return turn([sound_part(record)], segment.asked[0]["answer"], heard_part(record))
+    images = [IMAGE] * (FRAMES if segment.kind == "clip" else 1)
+    return asked_about(segment.asked, images, thinking_about(segment), rng)
 
 
 def thinking_about(segment: Segment) -> str:

@@ -11,8 +11,8 @@ from PIL import Image
 from torch import Tensor
 
 from data.speech.asr_corpus import dequantise_mel
+from models.image import image_to_tensor
 from models.mel import SILENCE
-from models.vision import image_to_tensor
 
 MEL_BUCKET = 32  # mel frames: batches are padded to multiples, so that few shapes occur
 

@@ -28,14 +28,9 @@ from torch import Tensor, nn
 from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
-STAGES = (
-    *("tokenizer", "thinker", "vision", "glance", "audio"),
-    *("codec", "vocoder", "talker", "omni", "naming"),
-)
+STAGES = ("tokenizer", "thinker", "vision", "audio", "codec", "vocoder", "talker", "omni")
 EXTRA = ("memory",)  # options beside the recipe: trained where they are named, not by `all`
 COUNTED = {"tokenizer"}  # no loop: it counts
-PHOTOGRAPHIC = {"glance", "naming"}  # made where there are photographs
-OPTIONAL = PHOTOGRAPHIC  # the other stages do without them
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 outweighs thousands of other words
 

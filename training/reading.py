@@ -8,6 +8,8 @@ against the Thinker's (fixed) embeddings: a token is to look like the words for 
 amounts along the directions from "left" to "right", "top" to "bottom" and "small" to "large".
 To the Thinker a picture then reads like a 7 × 7 table of words, each row with its place.
 
+The global token is to look like the name of what a photograph shows, "photo" + "fox".
+
 A cross-entropy against all other words and not a distance to the right words: by least squares the 314
 names blurred into each other (cupcakes became cameras).
 """
@@ -57,9 +59,10 @@ class WordReader(nn.Module):
     Args:
         width: channels of the vision encoder.
         table: the Thinker's embeddings (V, hidden), which stay as they are.
+        names: that the global token may tell.
     """
 
-    def __init__(self, width: int, table: Tensor, tokenizer: Tokenizer):
+    def __init__(self, width: int, table: Tensor, tokenizer: Tokenizer, names: list[str]):
         super().__init__()
         hidden = table.shape[1]
         self.projector = Projector(ProjectorConfig(width, hidden, INNER))
@@ -80,6 +83,8 @@ class WordReader(nn.Module):
             # As a question and as an answer spells it; numbers are told by their digits.
             "sign": torch.cat([vectors(signs) + said, vector(" number")[None]]),
         }
+        named = vectors([f"photo {name}" for name in names]) if names else table.new_zeros(0, hidden)
+        self.register_buffer("names", named, persistent=False)
         digits = vectors(vocab["digit_ones"])
         for turn, place in enumerate(DIGITS):  # the same digit reads differently in each place
             words[place] = digits.roll(turn * hidden // len(DIGITS), 1)
@@ -88,6 +93,10 @@ class WordReader(nn.Module):
         axes = torch.stack([vector(f" {end}") - vector(f" {start}") for start, end in AXES])
         self.register_buffer("axes", axes / axes.square().sum(1, keepdim=True), persistent=False)
         self.register_buffer("one", vector(" one"), persistent=False)
+
+    def names_read(self, tokens: Tensor) -> Tensor:
+        """Logits of the names, as the global tokens (B, D) read. -> (B, names)"""
+        return self.scale * self.projector(tokens).float() @ self.names.float().T
 
     def forward(
         self, tokens: Tensor, cells: Tensor, background: Tensor, where: Tensor

@@ -10,10 +10,11 @@ from data.scenes.photos import photo_questions, photo_thinking
 from data.scenes.scene import Scene
 from data.scenes.thinking import clip_thinking, scene_thinking
 from models.audio import audio_tokens
-from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
+from models.omni import TRANSCRIBE_QUESTION
 
 FRAMES = 4  # pictures of a clip
-THINKING = 0.85  # of the samples with media begin with a chain of thought; the others answer directly
+IMAGE = {"type": "image"}  # the content part that stands for a picture
+THINKING = 0.85  # of the samples with media think before they answer; the others answer directly
 TRANSCRIBE = (
     TRANSCRIBE_QUESTION,
     TRANSCRIBE_QUESTION,
@@ -30,9 +31,10 @@ TRANSCRIBE = (
 )
 
 
-def turn(question: str | list, answer: str) -> list[dict]:
-    """A user message and the reply to it."""
-    return [{"role": "user", "content": question}, {"role": "assistant", "content": answer}]
+def turn(question: str | list, answer: str, *thinking: dict) -> list[dict]:
+    """A user message and the reply to it, which may open with a chain of thought."""
+    reply = [*thinking, text_part(answer)]
+    return [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
 
 
 def sound_part(record: dict) -> dict:
@@ -45,25 +47,26 @@ def text_part(text: str) -> dict:
     return {"type": "text", "text": text}
 
 
+def thinking_part(*lines: str, learnt: bool = True) -> dict:
+    """The content part of a chain of thought; a line a sound, then one for the pictures."""
+    return {"type": "thinking", "text": "\n".join(lines), "learnt": learnt}
+
+
 def chat(messages: list[dict]) -> dict:
     """A conversation without media."""
     return {"messages": messages, "images": [], "sounds": []}
 
 
-def shown(count: int, notes: str, rng: random.Random) -> tuple[list[dict], list[dict]]:
-    """Pictures come into a conversation: the messages that note them, and the parts that stand for
-    them in the question that follows. One of the two is empty."""
-    images = [{"type": "image"}] * count
-    if rng.random() < THINKING:
-        return turn([*images, text_part(NOTE_QUESTION)], notes), []
-    return [], images
-
-
-def asked_about(questions: list[dict], media: list[dict]) -> list[dict]:
-    """Questions one after another with their answers; the media come with the first."""
+def asked_about(
+    questions: list[dict], media: list[dict], thought: str, rng: random.Random
+) -> list[dict]:
+    """Questions one after another with their answers; the media come with the first, and mostly a
+    chain of thought before its answer."""
     messages = []
     for q in questions:
-        messages += turn([*media, text_part(q["question"])], q["answer"])
+        thinks = bool(media) and rng.random() < THINKING
+        thinking = [thinking_part(thought)] if thinks else []
+        messages += turn([*media, text_part(q["question"])], q["answer"], *thinking)
         media = []
     return messages
 
@@ -73,15 +76,14 @@ def picture_sample(record: dict, rng: random.Random) -> dict:
     asked = [[q] for q in record["questions"]] + list(record["follow_ups"])
     rng.shuffle(asked)
     asked = [q for group in asked for q in group][: rng.choice((2, 5, 6, 7, 8))]
-    messages, media = shown(1, scene_thinking(Scene.from_dict(record["scene"])), rng)
-    messages += asked_about(asked, media)
+    thought = scene_thinking(Scene.from_dict(record["scene"]))
+    messages = asked_about(asked, [IMAGE], thought, rng)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
 def photo_sample(record: dict, rng: random.Random, split: str) -> dict:
     """A photograph and one to four questions about it."""
-    messages, media = shown(1, photo_thinking(record), rng)
-    messages += asked_about(photo_questions(record, rng, split), media)
+    messages = asked_about(photo_questions(record, rng, split), [IMAGE], photo_thinking(record), rng)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
@@ -89,43 +91,52 @@ def clip_sample(record: dict, rng: random.Random) -> dict:
     """The frames of a clip in one turn, and one to three questions."""
     asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
     scenes = [Scene.from_dict(frame) for frame in record["clip"]["frames"]]
-    messages, media = shown(FRAMES, clip_thinking(scenes), rng)
-    messages += asked_about(asked, media)
+    messages = asked_about(asked, [IMAGE] * FRAMES, clip_thinking(scenes), rng)
     images = [record[f"image{i}"] for i in range(FRAMES)]
     return {"messages": messages, "images": images, "sounds": []}
 
 
 def transcript_sample(record: dict, rng: random.Random) -> dict:
-    """An utterance and the request to write it down."""
-    content = [sound_part(record), text_part(rng.choice(TRANSCRIBE))]
-    return {"messages": turn(content, record["text"]), "images": [], "sounds": [record["mel"]]}
+    """An utterance and the request to write it down; only TRANSCRIBE_QUESTION is answered directly."""
+    question = rng.choice(TRANSCRIBE)
+    content = [sound_part(record), text_part(question)]
+    direct = question == TRANSCRIBE_QUESTION or rng.random() > THINKING
+    thinking = [] if direct else [thinking_part(record["text"])]
+    return {"messages": turn(content, record["text"], *thinking), "images": [], "sounds": [record["mel"]]}
 
 
-def spoken(record: dict, media: list[dict], rng: random.Random) -> list[dict]:
-    """The messages of a spoken question: transcribed and then answered as typed, or directly.
+def heard_part(record: dict, *lines: str) -> dict:
+    """The chain of thought about an utterance: its transcript, and what else is thought.
 
     With ASR-error augmentation the transcript may be wrong (training/asr_errors.py); a wrong one is read
     and not trained on.
     """
-    answer = record["question"]["answer"]
-    if rng.random() < THINKING:
-        text = record.get("transcript", record["text"])
-        heard = turn([sound_part(record), text_part(TRANSCRIBE_QUESTION)], text)
-        heard[1]["learnt"] = text == record["text"]
-        return heard + turn([*media, text_part(text)], answer)
-    return turn([*media, sound_part(record)], answer)
+    text = record.get("transcript", record["text"])
+    return thinking_part(text, *lines, learnt=text == record["text"])
 
 
 def spoken_sample(record: dict, rng: random.Random) -> dict:
-    """A spoken question, answered as if it had been typed."""
-    return {"messages": spoken(record, [], rng), "images": [], "sounds": [record["mel"]]}
+    """A spoken question."""
+    thinking = [heard_part(record)] if rng.random() < THINKING else []
+    messages = turn([sound_part(record)], record["question"]["answer"], *thinking)
+    return {"messages": messages, "images": [], "sounds": [record["mel"]]}
 
 
 def spoken_picture_sample(record: dict, scene: dict, rng: random.Random) -> dict:
     """A picture and a spoken question about it."""
-    messages, media = shown(1, scene_thinking(Scene.from_dict(scene["scene"])), rng)
-    messages += spoken(record, media, rng)
+    thought = scene_thinking(Scene.from_dict(scene["scene"]))
+    thinking = [heard_part(record, thought)] if rng.random() < THINKING else []
+    messages = turn([IMAGE, sound_part(record)], record["question"]["answer"], *thinking)
     return {"messages": messages, "images": [scene["image"]], "sounds": [record["mel"]]}
+
+
+def statement_sample(
+    records: list[dict], questions: list[dict], rng: random.Random
+) -> dict:
+    """One or two spoken statements, and typed questions about what was said."""
+    lines = [record["text"] for record in records]
+    messages = asked_about(questions, [sound_part(record) for record in records], "\n".join(lines), rng)
+    return {"messages": messages, "images": [], "sounds": [record["mel"] for record in records]}
 
 
 def text_sample(ids: list[int]) -> dict:

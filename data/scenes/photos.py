@@ -1,7 +1,7 @@
-"""Photographs as lessons: shards of real pictures, and what is asked and answered about them.
+"""Photographs as samples: shards of real pictures, and what is asked and answered about them.
 
 Record of a photograph: {"name", "corpus", "other": what it does not show} and blobs "image" (the
-file) and "small" (uint8 (3, 32, 32), as models/glance.py looks at it). The model names what a photograph
+file) and "small" (uint8 (3, 32, 32), as models/resnet.py sees it). The model names what a photograph
 shows as a whole; asked for details, it says that it cannot tell them.
 """
 
@@ -21,8 +21,8 @@ from data.readers.photos import Photo, names, photos, present
 from data.scenes.captions import sentence
 from data.scenes.paraphrases import practised
 from data.shards import Blobs, store
-from models.glance import shrink
-from models.vision import image_to_tensor
+from models.image import image_to_tensor
+from models.resnet import shrink
 
 SHARD_SIZE = 5000
 PLURAL = {"pants", "shorts", "shoes", "cattle"}

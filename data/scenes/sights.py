@@ -13,10 +13,10 @@ from collections import Counter
 from dataclasses import dataclass
 
 from data.english import article, count_word, joined
-from models.vision import IMAGE_SIZE, IMAGE_TOKENS
+from models.image import IMAGE_SIZE
 
 ROWS, COLUMNS = ("top", "", "bottom"), ("left", "", "right")
-GRID = round(IMAGE_TOKENS**0.5)  # tokens a side
+GRID = 7  # grid tokens a side
 CELL = IMAGE_SIZE // GRID  # pixels a side of what a token stands for
 
 

@@ -11,7 +11,7 @@ from inference.media import load_audio, load_image, load_video
 from inference.vad import has_speech
 from inference.waveform import downmix
 from models.errors import UserError
-from models.vision import image_to_tensor
+from models.image import image_to_tensor
 from tests.inference.conftest import speech, tone
 from tests.inference.containers import CONTAINERS, RATE, encode, recording
 from tests.inference.damage import CASES, checkpoint_cases, media_cases, run_all, survive

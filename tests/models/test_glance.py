@@ -3,7 +3,6 @@
 from dataclasses import replace
 
 import torch
-
 from models.glance import Glance, GlanceConfig, shrink
 
 NAMES = ["cat", "fox", "palm tree"]

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from models.glance import Glance, GlanceConfig
 
 from inference import Omni
 from inference.speech import Speaker
@@ -12,7 +13,6 @@ from models.checkpoint import read_json
 from models.codec import MelCodec
 from models.errors import UserError
 from models.frontend import Frontend
-from models.glance import Glance, GlanceConfig
 from models.ngram_lm import FILE, NgramLM
 from models.omni import OmniModel
 from models.talker import Talker

@@ -2,16 +2,16 @@
 
 import pytest
 import torch
+from models.glance import Glance
 from PIL import Image
+from training.objectives.glance import build, load, prepare
 
 from data.scenes.build import build_scenes
 from models.errors import UserError
-from models.glance import Glance
 from models.omni import OmniModel
 from tests.fixtures.photos import write_photos
 from training.config import load_preset
 from training.objective import Paths
-from training.objectives.glance import build, load, prepare
 
 
 @pytest.fixture(scope="module")

@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 import torch
+from models.glance import Glance, GlanceConfig
 
 import train
 from models.errors import UserError
-from models.glance import Glance, GlanceConfig
 from models.omni import OmniModel
 from training.objective import Paths
 from training.objectives.omni import OmniObjective, OmniTask

@@ -2,13 +2,13 @@
 
 import pytest
 import torch
+from models.glance import Glance, GlanceConfig
+from training.objectives.naming import build
 
 from models.checkpoint import read_json
-from models.glance import Glance, GlanceConfig
 from models.omni import OmniModel
 from training.config import load_preset
 from training.objective import Paths
-from training.objectives.naming import build
 
 
 @pytest.fixture

@@ -21,7 +21,6 @@ from data.scenes.build import SEEDS, build_clips
 from data.shards import ShardReader
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
-from models.glance import Glance
 from models.omni import OmniModel
 from models.projector import Projector
 from models.thinker import Thinker
@@ -59,15 +58,23 @@ UNASKED = {"english"}  # kinds that dev has no items of
 class OmniTask(nn.Module):
     """The omni-model with its loss: forward(batch) -> Loss, in nats per learnt token."""
 
-    def __init__(self, omni: OmniModel):
+    def __init__(self, omni: OmniModel, fixed: list[str]):
         super().__init__()
         self.omni = omni
+        for name, parameter in omni.named_parameters():
+            parameter.requires_grad_(not name.startswith(tuple(fixed)))
+
+    def train(self, mode: bool = True) -> "OmniTask":
+        """As nn.Module; batch norms keep the statistics of the vision stage."""
+        super().train(mode)
+        self.omni.vision.resnet.eval()
+        return self
 
     def logits(self, batch: dict[str, Tensor], asked: Tensor) -> Tensor:
         """(n, V) for the n learnt tokens, asked (R, L): most of a sample is not learnt."""
         images = clips = None
         if "pixels" in batch:
-            images = self.omni.encode_images(batch["pixels"])  # (N, 49, D)
+            images = self.omni.encode_images(batch["pixels"])  # (N, 50, D)
         if "mel" in batch:
             encoded = self.omni.audio(batch["mel"], batch["lengths"])
             encoded = self.omni.audio_projector(encoded)  # (N, n, D)
@@ -91,7 +98,7 @@ class OmniObjective:
     def __init__(self, config: dict, paths: Paths):
         tokenizer_path = paths.need("thinker") / "tokenizer.model"
         self.tokenizer = Tokenizer(tokenizer_path)
-        self.model = OmniTask(self.assemble(paths, config["data"]["fixed"]))
+        self.model = OmniTask(self.assemble(paths), config["data"]["fixed"])
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.shares = config["data"]["shares"]
         self.pattern = sum(self.shares.values())
@@ -99,7 +106,7 @@ class OmniObjective:
         taught = {kind for kind, share in self.shares.items() if share} - UNASKED
         if "spoken_picture" in taught:
             taught.add("clip")
-        if self.model.omni.glance is None:  # its places of a batch go to scenes
+        if not (paths.data / "photos_train").is_dir():  # its places of a batch go to scenes
             taught.discard("photo")
         self.kinds = [kind for kind in KINDS if kind in taught]
         unknown = set(self.shares) ^ {kind for kind in KINDS if kind != "clip"}
@@ -137,7 +144,7 @@ class OmniObjective:
         """What is worth compiling: pictures are of one size, and so are rows of samples."""
         return nn.ModuleList([self.model.omni.vision, self.model.omni.thinker])
 
-    def assemble(self, paths: Paths, fixed: list[str]) -> OmniModel:
+    def assemble(self, paths: Paths) -> OmniModel:
         """The trained parts, joined by projectors that already speak the Thinker's language."""
         thinker = Thinker.from_pretrained(paths.need("thinker"))
         vision = VisionEncoder.from_pretrained(paths.need("vision"))
@@ -146,13 +153,7 @@ class OmniObjective:
         from_audio = Projector.from_pretrained(paths.need("audio") / "projector")
         from_vision = Projector.from_pretrained(paths.need("vision") / "projector")
         tokens = symbols["<|image|>"], symbols["<|audio|>"]
-        omni = OmniModel(thinker, vision, from_vision, audio, from_audio, *tokens, thinks=True)
-        if paths.final("glance").is_dir():
-            omni.glance = Glance.from_pretrained(paths.final("glance"))
-        for part in fixed:  # stays as its own stage left it, which saves the time of its gradient
-            if getattr(omni, part) is not None:
-                getattr(omni, part).requires_grad_(False)
-        return omni
+        return OmniModel(thinker, vision, from_vision, audio, from_audio, *tokens)
 
     def init_from(self, folder: Path) -> None:
         """Begin with the weights of a finished omni-model."""

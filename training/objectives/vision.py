@@ -1,7 +1,8 @@
-"""Objective of the vision stage: classify what stands in the cell of each of the 49 tokens.
+"""Objective of the vision stage: what stands in each of the 49 cells, and what photographs show.
 
 A world that we render gives labels for free: object, colour, size, sign and digits of every cell.
-Dense labels train the encoder in minutes where answers alone would take hours. The heads are
+Dense labels train the grid branch in minutes where answers alone would take hours. The global token
+is trained to tell the name of a photograph (training/photos.py), or that it is none. The heads are
 discarded. The projector into the Thinker, which is scored against the Thinker's own words
 (training/reading.py), is kept.
 """
@@ -15,6 +16,7 @@ from torch.nn import functional as F
 
 from data.scenes.build import SEEDS, SIGN_SEED, build_scenes
 from data.scenes.objects import COLORS
+from data.scenes.photos import build_photos
 from data.scenes.render import LETTERS, PLANES, label_vocab, letter_labels
 from data.scenes.scene import Scene
 from data.shards import ShardReader
@@ -23,23 +25,31 @@ from models.tokenizer import Tokenizer
 from models.vision import VisionConfig, VisionEncoder
 from training.media import picture
 from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
+from training.photos import PhotoBatches, load
 from training.reading import WordReader, places
 
 LETTER_SLOTS = 4  # 16-pixel patches of a token, in each of which one letter is told
 LETTER_WEIGHT = 0.5  # of a patch with a letter, beside 1 of a cell with a thing
 BACKGROUND = 0.2  # weight of a cell with nothing in it: most cells are empty
+SMOOTHING = 0.1  # of the photographs' names: what is said should not be surer than it is right
+PHOTO_WEIGHT = 0.25  # of a photograph, beside 1 of a scene
 DEV_IMAGES = 256
 
 
 class VisionTask(nn.Module):
-    """The eyes, one linear head a plane of labels, the projector into the Thinker, and the loss."""
+    """The encoder, one linear head a plane of labels and one of names, the projector, and the loss.
 
-    def __init__(self, config: VisionConfig, words: Tensor, tokenizer: Tokenizer):
+    Args:
+        words: the Thinker's embeddings (V, hidden).
+        names: that photographs have, DRAWING the first; empty without photographs.
+    """
+
+    def __init__(self, config: VisionConfig, words: Tensor, tokenizer: Tokenizer, names: list[str]):
         super().__init__()
         self.vision = VisionEncoder(config)
-        self.reader = WordReader(config.hidden_size, words, tokenizer)
-        sizes = {plane: len(names) for plane, names in label_vocab().items()}
-        sizes["background"] = len(COLORS)
+        self.reader = WordReader(config.hidden_size, words, tokenizer, names)
+        sizes = {plane: len(found) for plane, found in label_vocab().items()}
+        sizes |= {"background": len(COLORS), "name": max(len(names), 1)}
         self.heads = nn.ModuleDict(
             {plane: nn.Linear(config.hidden_size, n) for plane, n in sizes.items()}
         )
@@ -57,8 +67,23 @@ class VisionTask(nn.Module):
         right = ((logits.argmax(-1) == letters) * there).sum().detach()
         return (loss * weights.flatten()).sum(), (right, there.sum().clamp_min(1e-6))
 
-    def forward(self, batch: dict[str, Tensor]) -> Loss:
-        tokens = self.vision(batch["pixels"])  # (B, 49, D)
+    def photo_loss(self, photos: dict[str, Tensor]) -> tuple[Tensor, dict[str, tuple[Tensor, Tensor]]]:
+        """Summed loss of names by the head and by the projector, and how many of each are right."""
+        tokens = self.vision.global_token(photos["small"])  # (P, D)
+        total, logs = 0, {}
+        for way, logits in (
+            ("name", self.heads["name"](tokens).float()),  # (P, names)
+            ("read_name", self.reader.names_read(tokens)),
+        ):
+            for wanted, share in ((photos["name"], photos["own"]), (photos["pasted"], 1 - photos["own"])):
+                each = F.cross_entropy(logits, wanted, reduction="none", label_smoothing=SMOOTHING)
+                total = total + (share * each).sum()
+            right = (logits.argmax(-1) == photos["name"]).sum().detach()
+            logs[way] = (right, torch.tensor(len(tokens)))
+        return total, logs
+
+    def forward(self, batch: dict) -> Loss:
+        tokens = self.vision.grid_tokens(batch["pixels"])  # (B, 49, D)
         cells = batch["cells"].flatten(2)  # (B, planes, 49)
         thing = cells[:, PLANES.index("object")] > 0  # (B, 49)
         sign = cells[:, PLANES.index("sign")] > 0
@@ -79,6 +104,9 @@ class VisionTask(nn.Module):
         logs["background"] = (right, len(logits))
         read, told = self.reader(tokens, cells, batch["background"], batch["where"])
         total, logs = total + read, logs | told
+        if "photos" in batch:
+            named, told = self.photo_loss(batch["photos"])
+            total, logs = total + PHOTO_WEIGHT * named, logs | told
         return Loss(total / 10, len(tokens), logs)
 
 
@@ -89,8 +117,15 @@ class VisionObjective:
         thinker = Thinker.from_pretrained(paths.need("thinker"))
         tokenizer = Tokenizer(paths.need("thinker") / "tokenizer.model")
         words = thinker.model.embed_tokens.weight.detach().float()  # (V, hidden)
-        self.model = VisionTask(VisionConfig(**config["model"]), words, tokenizer)
-        self.size, self.seed = config["train"]["batch_size"], config["seed"]
+        self.size, self.seed, data = config["train"]["batch_size"], config["seed"], config["data"]
+        self.photos = None
+        if (paths.data / "photos_train").is_dir():
+            self.photos = PhotoBatches(
+                paths.data, data["photo_shares"], data["small_scenes"], data["photos"], self.seed
+            )
+            self.photo_dev, _ = load(paths.data, "dev", DEV_IMAGES, self.photos.names)
+        names = self.photos.names if self.photos else []
+        self.model = VisionTask(VisionConfig(**config["model"]), words, tokenizer, names)
         scenes = ShardReader(paths.data / "scenes_train")
         self.train = [(scenes, i) for i in range(min(len(scenes), config["data"]["scenes"]))]
         if config["data"]["signs"]:
@@ -122,7 +157,10 @@ class VisionObjective:
             epoch, place = divmod(step * self.size + i, count)
             reader, index = self.train[epoch_order(self.seed, epoch, count)[place]]
             records.append(reader[index])
-        return self.items(records)
+        batch = self.items(records)
+        if self.photos is not None:
+            batch["photos"] = self.photos.batch(step, slice_bounds(self.photos.size, rank, world))
+        return batch
 
     def validate(self) -> dict[str, float]:
         """Share of cells right, by plane, on held-out scenes."""
@@ -135,7 +173,19 @@ class VisionObjective:
                 pair = sums.setdefault(name, [0.0, 0.0])
                 pair[0] += float(right)
                 pair[1] += float(count)
-        return {name: right / count for name, (right, count) in sums.items()}
+        return {name: right / count for name, (right, count) in sums.items()} | self.names_right(device)
+
+    def names_right(self, device: torch.device) -> dict[str, float]:
+        """Share of unseen small photographs whose name the head tells, by set."""
+        figures = {}
+        for source, (small, name) in (self.photo_dev.items() if self.photos else ()):
+            right = 0
+            for start in range(0, len(name), 256):
+                part = slice(start, start + 256)
+                tokens = self.model.vision.global_token(torch.from_numpy(small[part]).to(device))
+                right += int((self.model.heads["name"](tokens).argmax(-1).cpu().numpy() == name[part]).sum())
+            figures[f"name_{source}"] = right / len(name)
+        return figures
 
     def save(self, folder: Path) -> None:
         self.model.vision.save_pretrained(folder)
@@ -143,8 +193,10 @@ class VisionObjective:
 
 
 def prepare(config: dict, paths: Paths) -> None:
-    """Draw the scenes."""
+    """Draw the scenes; read the photographs where there are any."""
     data, workers = config["data"], config["workers"]
+    for split in ("train", "dev") if paths.real else ():
+        build_photos(paths.data / f"photos_{split}", paths.real, split, data["photos_of_set"])
     if data["signs"]:
         folder = paths.data / "signs_train"
         build_scenes(folder, data["signs"], SIGN_SEED, "train", data["objects"], workers, "sign")
