@@ -32,7 +32,7 @@ def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
     spelled = [to_alphabet(word).replace(" ", "") for word in words]
     labels = [ALPHABET.index(letter) + 1 for word in spelled for letter in word]
     encoded = omni.model.encode_audio([log_mel(torch.from_numpy(samples))])[0]  # (n, C)
-    scores = omni.model.audio.ctc(encoded[None])[0]  # (frames, labels)
+    scores = omni.model.audio.ctc_log_probs(encoded[None])[0]  # (frames, labels)
     if not labels or len(scores) < len(labels) + repeats(labels):
         return [Word(word, 0.0, len(samples) / SAMPLE_RATE) for word in words]
     path, _ = AF.forced_align(scores[None].float(), torch.tensor([labels]), blank=BLANK)

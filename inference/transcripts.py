@@ -143,7 +143,7 @@ def constrain(model, prompt: Prompt, config: GenerateConfig, tokenizer) -> Const
     """What constrains the answer to an encoded prompt; None where it asks for no transcript."""
     if prompt.asked is None or config.ctc_weight == 0.0 or tokenizer is None:
         return None
-    log_probs = model.audio.ctc(prompt.asked.encoded[None])[0].cpu()  # (4 * n, labels)
+    log_probs = model.audio.ctc_log_probs(prompt.asked.encoded[None])[0].cpu()  # (4 * n, labels)
     hypotheses = prefix_beam_search(log_probs, model.ngram)[:N_BEST]
     spelling = spelling_of(tokenizer)
     return ConstrainedDecoder(hypotheses, config.ctc_weight, spelling, config.eos_token_id)

@@ -124,12 +124,12 @@ class AudioEncoder(Pretrained):
         self.norm = RMSNorm(c.hidden_size)
         self.apply(init_weights)
         with torch.random.fork_rng(devices=[]):  # later parts are initialised as without the head
-            self.spell = nn.Linear(c.hidden_size, CTC_FRAMES * LABELS)
-            init_weights(self.spell)
+            self.ctc = nn.Linear(c.hidden_size, CTC_FRAMES * LABELS)
+            init_weights(self.ctc)
 
-    def ctc(self, encoded: Tensor) -> Tensor:
+    def ctc_log_probs(self, encoded: Tensor) -> Tensor:
         """CTC log-probabilities. (B, n, hidden) -> (B, CTC_FRAMES * n, labels)"""
-        x = self.spell(encoded)  # (B, n, CTC_FRAMES * labels)
+        x = self.ctc(encoded)  # (B, n, CTC_FRAMES * labels)
         return x.unflatten(2, (CTC_FRAMES, -1)).flatten(1, 2).float().log_softmax(-1)
 
     def forward(self, mel: Tensor, lengths: Tensor) -> Tensor:

@@ -1,13 +1,12 @@
 """Saving and loading: `config.json` beside safetensors, Hugging Face's layout.
 
+Weights are stored plainly: `safetensors.torch.load_file` gives a module's state_dict, in bfloat16.
 Loading is strict. A missing, extra or mis-shaped key is an error that names the key, because a
 part left at random weights looks loaded and is not. Pickle is never read.
 """
 
 import dataclasses
 import json
-import math
-import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -20,15 +19,10 @@ from torch import Tensor, nn
 from models.errors import UserError
 from models.fields import misfits, shown
 from models.files import replacing
-from models.quantization import quantise_rows, ternary, to_trits, trits
 
 WEIGHTS = "model"  # default stem: model.safetensors beside config.json
-SHAPE = "_shape"  # beside a deflated matrix, whose bytes are in a row
-SCALE = "_scale"  # beside its int8 codes, as compressed-tensors names it
-STEP = "_step"  # beside its codes of -1, 0 and 1: what a one stands for, of each row
-REST = "_rest"  # beside its exponents: sign and mantissa, 8 bits each, which do not deflate
 MOST_LAYERS, LARGEST_SIZE = 1024, 2**24  # of any config: what lies above is damage
-UNFIT = (  # what building or unpacking raises when sizes do not go together
+UNFIT = (  # what building raises when sizes do not go together
     *(TypeError, ValueError, KeyError, IndexError, AttributeError, RuntimeError, ArithmeticError),
     *(AssertionError, MemoryError),
 )
@@ -60,7 +54,7 @@ def read_tensors(folder: Path, name: str = WEIGHTS) -> dict[str, Tensor]:
     tensors: dict[str, Tensor] = {}
     for path in weight_files(folder, name):
         with reading_weights(path):
-            tensors.update(unpacked(load_file(path)))
+            tensors.update(load_file(path))
     return tensors
 
 
@@ -69,12 +63,8 @@ def read_shapes(folder: Path, name: str = WEIGHTS) -> dict[str, torch.Size]:
     shapes: dict[str, torch.Size] = {}
     for path in weight_files(folder, name):
         with reading_weights(path), safe_open(path, "pt") as file:
-            keys = set(file.keys())
-            whole = {key.removesuffix(SHAPE) for key in keys if key.endswith(SHAPE)}
-            beside = {key + end for key in whole for end in (SHAPE, SCALE, STEP, REST)}
-            for key in keys - beside:
-                shape = file.get_tensor(key + SHAPE) if key in whole else file.get_slice(key).get_shape()
-                shapes[key] = torch.Size(shape.tolist() if key in whole else shape)
+            for key in file.keys():  # noqa: SIM118
+                shapes[key] = torch.Size(file.get_slice(key).get_shape())
     return shapes
 
 
@@ -98,71 +88,8 @@ def reading_weights(path: Path) -> Iterator[None]:
     """What a damaged file raises within the block is one line."""
     try:
         yield
-    except (SafetensorError, OSError, zlib.error, *UNFIT) as error:
+    except (SafetensorError, OSError, *UNFIT) as error:
         raise UserError(f"corrupt weights: {path} ({error}). Get the file again") from None
-
-
-def unpacked(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """What `packed`, `thinned` and `squeezed` made (rows, …) as it was, the rest as it is."""
-    out = dict(tensors)
-    for name in [key.removesuffix(SHAPE) for key in tensors if key.endswith(SHAPE)]:
-        shape = out.pop(name + SHAPE).tolist()
-        codes = bytearray(zlib.decompress(tensors[name].numpy().tobytes()))
-        if name + SCALE in tensors:
-            matrix = torch.frombuffer(codes, dtype=torch.int8).view(shape)  # (rows, …)
-            out[name] = (matrix.flatten(1) * out.pop(name + SCALE).float()).view(shape)
-        elif name + STEP in tensors:
-            numbers = trits(torch.frombuffer(codes, dtype=torch.uint8))[: math.prod(shape)]  # (n,)
-            out[name] = numbers.view(shape) * out.pop(name + STEP)[:, None].float()  # (rows, columns)
-        else:
-            exponents = torch.frombuffer(codes, dtype=torch.uint8).short()  # (n,)
-            rest = out.pop(name + REST).short()  # (n,) sign, then seven bits of mantissa
-            bits = (rest & 0x80) << 8 | exponents << 7 | rest & 0x7F
-            out[name] = bits.view(torch.bfloat16).view(shape)
-    return out
-
-
-def packed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices and kernels as deflated int8 with a scale for each row, the rest in bfloat16."""
-    out = {}
-    for key, value in tensors.items():
-        if value.is_floating_point() and value.dim() >= 2:
-            codes, out[key + SCALE] = quantise_rows(value.flatten(1))  # (rows, n), (rows, 1)
-            out[key], out[key + SHAPE] = deflated(codes), torch.tensor(value.shape)
-        else:
-            out[key] = value.to(torch.bfloat16) if value.is_floating_point() else value
-    return out
-
-
-def thinned(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """Matrices as -1, 0 and 1 with a number for each row, five codes to a byte, deflated."""
-    out = {}
-    for key, value in tensors.items():
-        codes, step = ternary(value)  # (rows, columns), (rows, 1)
-        out[key], out[key + STEP] = deflated(to_trits(codes.flatten())), step[:, 0].to(torch.bfloat16)
-        out[key + SHAPE] = torch.tensor(value.shape)
-    return out
-
-
-def squeezed(tensors: dict[str, Tensor]) -> dict[str, Tensor]:
-    """The exponents of bfloat16 matrices deflated: weights are of like sizes, so 8 bits take 3.
-
-    The same numbers to the bit in 7/10 of the room (DFloat11, arXiv:2504.11651).
-    """
-    out = dict(tensors)
-    for key, value in tensors.items():
-        if value.dtype == torch.bfloat16 and value.dim() >= 2:
-            bits = value.contiguous().view(torch.int16).flatten()  # (n,)
-            out[key] = deflated((bits >> 7 & 0xFF).to(torch.uint8))
-            out[key + REST] = (bits >> 8 & 0x80 | bits & 0x7F).to(torch.uint8)  # (n,)
-            out[key + SHAPE] = torch.tensor(value.shape)
-    return out
-
-
-def deflated(codes: Tensor) -> Tensor:
-    """Codes of a byte each, compressed. (n, …) -> uint8 (bytes,)"""
-    small = zlib.compress(codes.cpu().contiguous().numpy().tobytes(), 9)
-    return torch.frombuffer(bytearray(small), dtype=torch.uint8)
 
 
 def write_tensors(folder: Path, name: str, tensors: dict[str, Tensor]) -> None:
@@ -240,16 +167,10 @@ class Pretrained(nn.Module):
     folder: Path | None = None  # where the weights were read
 
     def saved_tensors(self, dtype: torch.dtype) -> dict[str, Tensor]:
-        """What goes to disk: floating point in `dtype`, the rest as it is.
-
-        torch.int8 packs the matrices: less than half of bfloat16's size, 8 bits beside its row's largest.
-        """
-        state = self.state_dict()
-        if dtype == torch.int8:
-            return {key: value.contiguous() for key, value in packed(state).items()}
+        """What goes to disk: floating point in `dtype`, the rest as it is."""
         return {
             key: (value.to(dtype) if value.is_floating_point() else value).contiguous()
-            for key, value in state.items()
+            for key, value in self.state_dict().items()
         }
 
     def save_pretrained(
@@ -258,10 +179,7 @@ class Pretrained(nn.Module):
         """Write `<name>.safetensors`, and `config.json` when the part stands alone."""
         folder = Path(folder)
         folder.mkdir(parents=True, exist_ok=True)
-        tensors = self.saved_tensors(dtype)
-        if name != WEIGHTS:  # only we read parts of an omni checkpoint
-            tensors = squeezed(tensors)
-        write_tensors(folder, name, tensors)
+        write_tensors(folder, name, self.saved_tensors(dtype))
         if name == WEIGHTS:
             write_json(folder / "config.json", dataclasses.asdict(self.config))
 

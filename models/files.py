@@ -1,6 +1,5 @@
 """Files that are replaced whole: a reader sees the old one or the complete new one. And tables, read."""
 
-import lzma
 import os
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -32,5 +31,5 @@ def reading(path: str | Path, what: str, command: str) -> Iterator[None]:
     """Reading a table within the block; what goes wrong there is a UserError that says how to make one."""
     try:
         yield
-    except (OSError, SafetensorError, KeyError, ValueError, lzma.LZMAError) as error:
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
         raise UserError(f"{path} is not {what} ({error}): make one with {command}") from error

@@ -13,9 +13,8 @@ Source: Katz back-off over interpolated Kneser-Ney estimates, Chen and Goodman 1
 
 from __future__ import annotations
 
-import lzma
 from bisect import bisect_left
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import lru_cache
 from pathlib import Path
 
@@ -45,7 +44,7 @@ class Level:
     words: np.ndarray  # (N,) uint16, the last word of each
     logs: np.ndarray  # (N,) uint8, log-probability of it after those before
     backs: np.ndarray  # (N,) uint8, penalty for what is not listed after it; (0,) at the last level
-    starts: np.ndarray  # (N of the level before + 1,) int64
+    starts: np.ndarray  # (N of the level before + 1,) int32
 
 
 class NgramLM:
@@ -104,7 +103,7 @@ class NgramLM:
         place = ngram[0]
         for level, word in zip(self.levels[1:], ngram[1:], strict=False):
             low, high = level.starts[place], level.starts[place + 1]
-            place = int(low + np.searchsorted(level.words[low:high], word))
+            place = bisect_left(level.words, word, low, high)
             if place == high or level.words[place] != word:
                 return None
         return place
@@ -118,15 +117,12 @@ class NgramLM:
         return float(np.log(self.shares[high] - self.shares[low]))
 
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file: each array as compressed bytes, the low ones of all numbers first."""
-        arrays = {"words": np.frombuffer("\n".join(self.words).encode(), np.uint8)}
+        """Write a safetensors file: the words as text, a line each, and every level's arrays."""
+        arrays = {"vocabulary": np.frombuffer("\n".join(self.words).encode(), np.uint8)}
         for n, level in enumerate(self.levels, 1):
-            arrays[f"logs_{n}"], arrays[f"backs_{n}"] = level.logs, level.backs
-            if n > 1:
-                arrays[f"words_{n}"] = level.words
-                arrays[f"counts_{n}"] = np.diff(level.starts).astype(np.uint16)
+            arrays |= {f"{name}_{n}": array for name, array in vars(level).items()}
         with replacing(Path(path)) as temporary:
-            save_file({name: _compressed(array) for name, array in arrays.items()}, temporary)
+            save_file(arrays, temporary)
 
     @classmethod
     def load(cls, path: str | Path) -> NgramLM:
@@ -137,27 +133,7 @@ class NgramLM:
         """
         with reading(path, "an n-gram table", "python train.py audio"):
             tensors = load_file(path)
-            words = _restored(tensors["words"], np.uint8).tobytes().decode().split("\n")
-            levels = []
-            for n in range(1, ORDER + 1):
-                logs, backs = (_restored(tensors[f"{name}_{n}"], np.uint8) for name in ("logs", "backs"))
-                last, starts = np.arange(len(words)), np.zeros(1, np.int64)
-                if n > 1:
-                    last = _restored(tensors[f"words_{n}"], np.uint16)
-                    counts = _restored(tensors[f"counts_{n}"], np.uint16)
-                    starts = np.concatenate([[0], counts.cumsum(dtype=np.int64)])
-                levels.append(Level(last, logs, backs, starts))
+            words = tensors["vocabulary"].tobytes().decode().split("\n")
+            names = [field.name for field in fields(Level)]
+            levels = [Level(*(tensors[f"{name}_{n}"] for name in names)) for n in range(1, ORDER + 1)]
         return cls(words, levels)
-
-
-def _compressed(array: np.ndarray) -> np.ndarray:
-    """Bytes of an array, sorted by their place in its numbers, compressed. uint8"""
-    planes = array.view(np.uint8).reshape(-1, array.itemsize).T
-    return np.frombuffer(lzma.compress(planes.tobytes(), preset=9), np.uint8)
-
-
-def _restored(compressed: np.ndarray, kind: type) -> np.ndarray:
-    """What `_compressed` was given."""
-    planes = np.frombuffer(lzma.decompress(compressed.tobytes()), np.uint8)
-    planes = planes.reshape(np.dtype(kind).itemsize, -1)
-    return np.ascontiguousarray(planes.T).view(kind).reshape(-1)

@@ -98,20 +98,16 @@ class OmniModel(nn.Module):
             raise ValueError("audio placeholders without audio")
         return x
 
-    def save_pretrained(
-        self,
-        folder: str | Path,
-        dtype: torch.dtype = torch.bfloat16,
-        packed: tuple[str, ...] = (),
-    ) -> None:
-        """Write every part beside one `config.json`; parts of others in it are kept.
-
-        Args:
-            packed: names of parts whose matrices are written as int8 instead of `dtype`.
-        """
+    def save_pretrained(self, folder: str | Path, dtype: torch.dtype = torch.bfloat16) -> None:
+        """Write every part beside one `config.json`; parts of others in it are kept."""
         for name in PARTS:
             part = getattr(self, name)
+<<<<<<< HEAD
             save_part(folder, name, part, torch.int8 if name in packed else dtype)
+=======
+            if part is not None:
+                save_part(folder, name, part, dtype)
+>>>>>>> plainweights
         if self.ngram is not None:
             self.ngram.save(Path(folder) / FILE)
         path = Path(folder) / "config.json"

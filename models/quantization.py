@@ -6,7 +6,6 @@ with fp16 scales. Who stores the codes, and when they are read, is models.cache'
 
 import torch
 from torch import Tensor
-from torch.nn import functional as F
 
 from models.cachekind import KVCacheKind
 
@@ -17,8 +16,6 @@ NF4_LEVELS = (
     *(0.07958029955625534, 0.16093020141124725, 0.24611230194568634, 0.33791524171829224),
     *(0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0),
 )
-TRITS = 5  # numbers of three values in a byte: 3 ** 5 = 243
-CLEAR = 1.0  # of the mean size of a row: what is smaller counts as 0 where numbers have three values
 LEAST_SCALE = 1e-7  # near fp16's least subnormal: a block of zeros must not divide by zero
 
 
@@ -54,34 +51,6 @@ def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
     weight = weight.float()
     scales = weight.abs().amax(dim=-1, keepdim=True).clamp_min(LEAST_SCALE) / 127  # (rows, 1)
     return (weight / scales).round().to(torch.int8), scales
-
-
-def ternary(weight: Tensor) -> tuple[Tensor, Tensor]:
-    """A matrix (rows, columns) as -1, 0 and 1 of the same shape, and what a one is in each row (rows, 1).
-
-    What is below CLEAR of its row's mean size is 0, a one is the mean size of the others: ternary weight
-    networks, arXiv:1605.04711, with a larger threshold, so that more is 0 and a file smaller.
-    """
-    sizes = weight.abs()
-    clear = sizes > CLEAR * sizes.mean(1, keepdim=True)
-    step = (sizes * clear).sum(1, keepdim=True) / clear.sum(1, keepdim=True).clamp_min(1)
-    return weight.sign() * clear, step
-
-
-def to_trits(codes: Tensor) -> Tensor:
-    """-1, 0 and 1, TRITS to a byte. (n,) -> uint8 (ceil(n / TRITS),)"""
-    digits = F.pad(codes.to(torch.uint8) + 1, (0, -len(codes) % TRITS)).view(-1, TRITS)
-    return (digits * powers(digits)).sum(1).to(torch.uint8)
-
-
-def trits(packed: Tensor) -> Tensor:
-    """What `to_trits` was given, and up to four more. uint8 (n,) -> float32 (TRITS * n,)"""
-    return (packed[:, None] // powers(packed) % 3).flatten().float() - 1
-
-
-def powers(like: Tensor) -> Tensor:
-    """What a digit of each place stands for. (TRITS,)"""
-    return 3 ** torch.arange(TRITS, device=like.device)
 
 
 def dequantise(codes: Tensor, scales: Tensor, kind: KVCacheKind, dtype: torch.dtype) -> Tensor:

@@ -86,7 +86,7 @@ def parts_that_run(model, ask) -> dict[str, int]:
         part.register_forward_hook(lambda *_, name=name: counts.update({name: counts.get(name, 0) + 1}))
         for name, part in model.named_children()
     ]
-    hooks.append(model.audio.spell.register_forward_hook(
+    hooks.append(model.audio.ctc.register_forward_hook(
         lambda *_: counts.update({"ctc_head": counts.get("ctc_head", 0) + 1})
     ))
     ask()

@@ -88,7 +88,7 @@ class ErrorMaker:
         levels = augment_mel(record["mel"], rng, self.noisy)  # (128, T)
         encoder, ngrams = recogniser(self.recogniser)
         mel = torch.as_tensor(dequantise_mel(levels))
-        log_probs = encoder.ctc(encoder(mel[None], torch.tensor([mel.shape[1]])))[0]  # (S, labels)
+        log_probs = encoder.ctc_log_probs(encoder(mel[None], torch.tensor([mel.shape[1]])))[0]  # (S, labels)
         best = prefix_beam_search(log_probs, ngrams)[0].text
         kept = {name: record[name] for name in KEPT if name in record}
         return kept | {"transcript": written(record["text"], best)}, {"mel": levels}

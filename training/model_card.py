@@ -125,8 +125,8 @@ def omni_card(
 # omni_sft_{preset}
 
 μOmni: text, pictures, sounds and clips in, text and speech out;
-{sum(weights.values()) / 1e6:.1f} million parameters in safetensors: bfloat16, its exponents deflated;
-those of the encoders and the audio projector int8 with a scale a row, deflated; and an n-gram table.
+{sum(weights.values()) / 1e6:.1f} million parameters as plain bfloat16 safetensors,
+and an n-gram table of integers.
 
     python infer_chat.py --ckpt_dir checkpoints/omni_sft_{preset} --image photo.png
 

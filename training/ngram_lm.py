@@ -165,7 +165,7 @@ def levels(keys: list[np.ndarray], rows: list[np.ndarray]) -> list[Level]:
     """The trie of what is kept; penalties are such that a context's probabilities add up to one."""
     out, counts = [], np.zeros(0, np.int64)
     for n in range(1, ORDER + 1):
-        starts = np.concatenate([[0], counts.cumsum()])
+        starts = np.concatenate([[0], counts.cumsum()]).astype(np.int32)
         backs = np.zeros(0, np.uint8)
         if n < ORDER:
             parent = np.searchsorted(keys[n - 1], keys[n] >> BITS)  # of each longer one

@@ -230,7 +230,7 @@ def test_the_stage_begins_with_the_weights_of_a_checkpoint(nano_omni_dir):
     words = begun.thinker.model.embed_tokens.weight.detach()
     objective.model = AudioTask(begun.audio.config, words)
     objective.init_from(nano_omni_dir)
-    assert torch.equal(objective.model.audio.spell.weight, begun.audio.spell.weight)
+    assert torch.equal(objective.model.audio.ctc.weight, begun.audio.ctc.weight)
     assert torch.equal(objective.model.projector.up.weight, begun.audio_projector.up.weight)
     objective.model = AudioTask(replace(begun.audio.config, num_layers=7), words)
     with pytest.raises(UserError, match="other sizes"):

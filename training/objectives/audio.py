@@ -148,7 +148,7 @@ class AudioTask(nn.Module):
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         encoded = self.audio(batch["mel"], batch["lengths"])  # (B, n, D)
         tokens = audio_tokens(batch["lengths"])  # (B,)
-        log_probs = self.audio.ctc(encoded)  # (B, CTC_FRAMES * n, labels)
+        log_probs = self.audio.ctc_log_probs(encoded)  # (B, CTC_FRAMES * n, labels)
         ctc = ctc_loss(log_probs, tokens * CTC_FRAMES, batch["letters"])
         weight = sum(len(row) for row in batch["letters"])  # nats per letter
         consistency = disagreement(log_probs, tokens * CTC_FRAMES)
@@ -272,7 +272,7 @@ class AudioObjective:
             records = [self.dev[i] for i in usable[start : start + 32]]
             batch = to_device(self.collate(records), device)
             encoded = self.model.audio(batch["mel"], batch["lengths"])  # (B, n, D)
-            best = self.model.audio.ctc(encoded).argmax(-1).unflatten(1, (-1, CTC_FRAMES))
+            best = self.model.audio.ctc_log_probs(encoded).argmax(-1).unflatten(1, (-1, CTC_FRAMES))
             paths = zip(best, self.model.text_tokens(encoded).argmax(-1), strict=True)
             for record, (path, ids) in zip(records, paths, strict=True):
                 true = to_alphabet(record["text"])

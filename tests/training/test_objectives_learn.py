@@ -1,0 +1,243 @@
+"""Each stage's objective, at a tiny size, learns what it is for; from broken targets it does not.
+
+What was learnt is measured here, not by the objective's own loss: an objective that asks for the wrong
+thing may well get it. Each measure must fall below a share of its value before training, and must stay
+above that share when the targets are broken.
+"""
+
+import copy
+from collections.abc import Callable
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor
+from torch.nn import functional as F
+
+from data.shards import ShardReader
+from data.speech.asr_corpus import build_hearing, dequantise_mel
+from models.ctc import ALPHABET, to_alphabet
+from models.g2p import letters_to_ids
+from models.mel import log_mel
+from models.phones import IDS, PHONES
+from models.talker import align
+from tests.conftest import ROOT
+from training.config import TrainConfig, load_preset
+from training.objective import Objective, Paths, load_stage
+from training.objectives.tokenizer import train_tokenizer
+from training.optimizer import make_optimizers
+
+# Stage: its steps, batch size and learning rate; nano's networks.
+TRAIN = {
+    "thinker": {"steps": 60, "batch_size": 8, "lr": 0.005},
+    "codec": {"steps": 80, "batch_size": 8, "lr": 0.003},
+    "vocoder": {"steps": 60, "batch_size": 4, "lr": 0.003},
+    "talker": {"steps": 60, "batch_size": 4, "lr": 0.005},
+    "audio": {"steps": 110, "batch_size": 8, "lr": 0.005},
+}
+DATA = {
+    "thinker": {"corpus": {"train_tokens": 20_000, "dev_tokens": 3_000, "test_tokens": 500}},
+    "codec": {"utterances": 16},
+    "vocoder": {"utterances": 16},
+    "talker": {"utterances": 16},
+    "audio": {"clips": {"engines": 16}, "noisy": 0.0, "masked": 0.0, "tempo": 0.0},
+}
+# Each measure, and the objective's own loss, falls below this share of what it was before training.
+FALLS = {
+    "thinker": {"next token": 0.58, "loss": 0.58},
+    "codec": {"mel": 0.35, "loss": 0.3},
+    "vocoder": {"mel": 0.7, "loss": 0.85},
+    "talker": {"codes": 0.55, "durations": 0.5, "phones": 0.22, "loss": 0.6},
+    "audio": {"letters": 0.16, "text tokens": 0.7, "loss": 0.3},
+}
+
+
+@pytest.fixture(scope="module")
+def paths(tmp_path_factory) -> Paths:
+    """Generated data, and what the stages before others leave."""
+    folder = tmp_path_factory.mktemp("stages")
+    paths = Paths(folder / "data", folder / "runs", None, "nano")
+    for stage in ("tokenizer", "thinker", "codec"):
+        paths.final(stage).mkdir(parents=True)
+    lines = (ROOT / "LICENSE").read_text(encoding="utf-8").splitlines()
+    train_tokenizer(lines, paths.final("tokenizer") / "tokenizer.model", 512)
+    load_stage("thinker").prepare(section("thinker"), paths)
+    load_stage("codec").prepare(section("codec"), paths)
+    for name, split, count in (("speech_engines_train", "train", 16), ("hearing_dev", "dev", 4)):
+        build_hearing(paths.data / name, count, 1, split, source="samples")
+    torch.manual_seed(0)
+    load_stage("thinker").build(section("thinker"), paths).save(paths.final("thinker"))
+    codec = load_stage("codec").build(section("codec"), paths)
+    learn(codec, section("codec"))
+    codec.save(paths.final("codec"))
+    return paths
+
+
+def section(stage: str) -> dict:
+    """Settings of preset nano, with fewer and larger steps on less data."""
+    config = copy.deepcopy(load_preset("nano")[stage])
+    config["train"] |= TRAIN[stage] | {"warmup_steps": 5, "dtype": "float32"}
+    config["data"] |= DATA[stage]
+    if stage == "thinker":
+        config["model"]["vocab_size"] = 512
+    return config | {"seed": 0, "preset": "nano", "workers": 1}
+
+
+def learn(objective: Objective, config: dict, broken: Callable | None = None) -> list[float]:
+    """Train as the loop does; the loss of each step."""
+    settings = TrainConfig.from_dict(config["train"])
+    optimizers = make_optimizers(objective.model, settings)
+    objective.model.train()
+    losses = []
+    for step in range(settings.steps):
+        batch = objective.batch(step, 0, 1)
+        loss = objective.model(broken(batch) if broken else batch)
+        (loss.total / loss.weight).backward()
+        torch.nn.utils.clip_grad_norm_(objective.model.parameters(), settings.clip)
+        for optimizer in optimizers:
+            optimizer.step()
+            optimizer.zero_grad()
+        losses.append(float((loss.total / loss.weight).detach()))
+    objective.model.eval()
+    return losses
+
+
+def speech(paths: Paths) -> list[dict]:
+    """The first aligned training utterances, whole code frames long, with their mel (1, 128, T)."""
+    reader, out = ShardReader(paths.data / "speaking_train"), []
+    for index in range(8):
+        record = reader[index]
+        wave = torch.from_numpy(record["wave"] / 32768.0).float()  # (samples,)
+        wave = wave[: len(wave) // 640 * 640]
+        out.append(record | {"wave": wave, "mel": log_mel(wave[None])})
+    return out
+
+
+def of_thinker(objective, paths: Paths) -> dict[str, float]:
+    """Nats a token of unseen text."""
+    ids = torch.from_numpy(np.fromfile(paths.data / "corpus" / "dev.bin", np.uint16).astype(int))
+    rows = ids[:1280].view(10, 128)
+    logits = objective.model.thinker(rows)[:, :-1]  # (10, 127, V)
+    return {"next token": float(F.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten()))}
+
+
+def of_codec(objective, paths: Paths) -> dict[str, float]:
+    """Nats between a mel and what its codes decode to."""
+    codec = objective.model.codec
+    errors = [(codec.decode(codec.encode(s["mel"])) - s["mel"]).abs().mean() for s in speech(paths)]
+    return {"mel": float(sum(errors)) / len(errors)}
+
+
+def of_vocoder(objective, paths: Paths) -> dict[str, float]:
+    """Nats between a mel and that of the waveform made from it."""
+    vocoder = objective.model.vocoder
+    errors = [(log_mel(vocoder(s["mel"])) - s["mel"]).abs().mean() for s in speech(paths)]
+    return {"mel": float(sum(errors)) / len(errors)}
+
+
+def of_talker(objective, paths: Paths) -> dict[str, float]:
+    """Nats a first code, nats a phone of a word, and the error of log durations."""
+    talker, frontend, voices = objective.model.talker, objective.model.frontend, ("rms", "slt", "awb")
+    totals = {"codes": [], "durations": [], "phones": []}
+    for said in speech(paths):
+        codes = objective.train.codec.encode(said["mel"])  # (1, T, K)
+        phones = torch.tensor([[IDS[phone] for phone, *_ in said["phones"]]])
+        seconds = torch.tensor([[end - start for _, start, end, *_ in said["phones"]]])
+        word = [number for *_, number, _ in said["phones"]]
+        starts = torch.tensor([[int(w >= 0 and w != v) for w, v in zip(word, [-1, *word], strict=False)]])
+        voice = torch.tensor([voices.index(said["voice"])])
+        where = align(seconds, talker.config.frame_seconds, torch.tensor([codes.shape[1]]))
+        first = talker(phones, starts, voice, where, codes)[0]
+        totals["codes"].append(F.cross_entropy(first[0], codes[0, :, 0]))
+        made = frontend.duration.seconds(phones, starts, voice)
+        totals["durations"].append((made.log() - seconds.clamp(min=0.01).log()).abs().mean())
+        for number, text in enumerate(said["words"]):
+            sounds = [IDS[phone] for phone, *_, w, _ in said["phones"] if w == number]
+            scores = frontend.g2p(letters_to_ids([text])).transpose(0, 1)  # (S, 1, phones)
+            totals["phones"].append(nats_a_label(scores, sounds))
+    return {name: float(sum(values)) / len(values) for name, values in totals.items()}
+
+
+def of_audio(objective, paths: Paths) -> dict[str, float]:
+    """Nats a letter by CTC, and nats a text token where it is likeliest in the clip."""
+    reader, model = ShardReader(paths.data / "speech_engines_train"), objective.model
+    letters, tokens = [], []
+    for index in range(8):
+        record = reader[index]
+        mel = dequantise_mel(record["mel"])[None]  # (1, 128, T)
+        encoded = model.audio(mel, torch.tensor([mel.shape[2]]))
+        labels = [ALPHABET.index(c) + 1 for c in to_alphabet(record["text"])]
+        letters.append(nats_a_label(model.audio.ctc_log_probs(encoded).transpose(0, 1), labels))
+        ids = torch.tensor(objective.tokenizer.encode(record["text"]))
+        tokens.append(-model.text_tokens(encoded)[0, :, ids].amax(0).mean())
+    return {"letters": float(sum(letters)) / 8, "text tokens": float(sum(tokens)) / 8}
+
+
+def nats_a_label(scores: Tensor, labels: list[int]) -> Tensor:
+    """CTC loss of one row, (S, 1, classes), over how many labels it has."""
+    sizes = torch.tensor([len(scores)]), torch.tensor([len(labels)])
+    return F.ctc_loss(scores, torch.tensor([labels]), *sizes, reduction="sum") / len(labels)
+
+
+MEASURES = {
+    "thinker": of_thinker, "codec": of_codec, "vocoder": of_vocoder, "talker": of_talker, "audio": of_audio,
+}
+
+
+def shuffled(x: Tensor) -> Tensor:
+    """Another order of dimension 1."""
+    return x[:, torch.randperm(x.shape[1])]
+
+
+def broken_talker(batch: dict) -> dict:
+    """Codes, durations and phones of words in another order."""
+    other = torch.cat([torch.zeros(1).long(), 1 + torch.randperm(len(PHONES) - 1)])  # padding stays
+    words = batch["words"] | {"sounds": other[batch["words"]["sounds"]]}
+    codes, seconds = shuffled(batch["codes"]), batch["seconds"].roll(1, 1)
+    return batch | {"codes": codes, "seconds": seconds, "words": words}
+
+
+def broken_audio(batch: dict) -> dict:
+    """Another clip's text for each clip."""
+    return batch | {key: batch[key][1:] + batch[key][:1] for key in ("letters", "text_tokens", "ends")}
+
+
+BROKEN = {
+    "thinker": shuffled,
+    "codec": None,  # its loss is broken instead
+    "vocoder": lambda batch: batch | {"wave": batch["wave"].roll(1, 0)},
+    "talker": broken_talker,
+    "audio": broken_audio,
+}
+
+
+def trained(stage: str, paths: Paths, broken: Callable | None = None) -> dict[str, float]:
+    """Each measure after training, and the loss of the last steps, as shares of what they were."""
+    torch.manual_seed(0)
+    config = section(stage)
+    objective = load_stage(stage).build(config, paths)
+    objective.model.eval()
+    with torch.inference_mode():
+        before = MEASURES[stage](objective, paths)
+    losses = learn(objective, config, broken)
+    with torch.inference_mode():
+        after = MEASURES[stage](objective, paths)
+    shares = {name: after[name] / before[name] for name in before}
+    return shares | {"loss": sum(losses[-5:]) / 5 / losses[0]}
+
+
+@pytest.mark.parametrize("stage", TRAIN)
+def test_an_objective_learns_what_it_is_for(stage, paths):
+    fallen = trained(stage, paths)
+    assert fallen.keys() == FALLS[stage].keys()
+    assert all(fallen[name] < most for name, most in FALLS[stage].items()), fallen
+
+
+@pytest.mark.parametrize("stage", TRAIN)
+def test_from_broken_targets_it_is_not_learnt(stage, paths, monkeypatch):
+    if stage == "codec":  # input and target are one in its batches: the loss compares with another clip
+        module = load_stage(stage)
+        mel_loss = module.mel_loss
+        monkeypatch.setattr(module, "mel_loss", lambda made, true: mel_loss(made, true.roll(1, 0)))
+    fallen = trained(stage, paths, BROKEN[stage])
+    assert all(fallen[name] > most for name, most in FALLS[stage].items() if name != "loss"), fallen
