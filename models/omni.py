@@ -102,12 +102,7 @@ class OmniModel(nn.Module):
         """Write every part beside one `config.json`; parts of others in it are kept."""
         for name in PARTS:
             part = getattr(self, name)
-<<<<<<< HEAD
-            save_part(folder, name, part, torch.int8 if name in packed else dtype)
-=======
-            if part is not None:
-                save_part(folder, name, part, dtype)
->>>>>>> plainweights
+            save_part(folder, name, part, dtype)
         if self.ngram is not None:
             self.ngram.save(Path(folder) / FILE)
         path = Path(folder) / "config.json"
