@@ -106,13 +106,12 @@ def check(draw: Draw, one: dict) -> dict | None:
     template = draw.pick([t for t in tables()["families"][one["family"]]["checks"] if _told(t, one)] or [""])
     if not template:
         return None
-    truth = template.replace("{have}", "{has}").format(**one["slots"])
     right, slots = draw.chance() < 0.5, one["slots"]
-    if not right:
+    said = template.replace("{have}", "{has}")
+    truth = claim = said.format(**slots)
+    while not right and claim == truth:
         slots = _changed(draw, one, template)
-    claim = template.replace("{have}", "{has}").format(**slots)
-    if not right and claim == truth:
-        return None
+        claim = said.format(**slots)
     frame = draw.pick(tables()["frames"]["check"][draw.split])
     question = frame.format(do=slots["do"], clause=template.format(**slots), claim=claim)
     answer = f"Yes, {truth}." if right else f"No, {truth}."

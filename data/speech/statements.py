@@ -25,6 +25,9 @@ FORMS = ("has", "do", "have", "when", "where", "objects")  # fields of a verb
 # What a slot tells: saying "three black dogs" says the noun, the number and the colour.
 TELLS = {"what": ("noun", "many", "colour"), "plain": ("noun", "many"), "thedef": ("noun", "colour"),
          "onedef": ("noun", "colour"), "kinds": ("noun",)}
+# The combination of a family that belongs to one split, where it is not who and which thing.
+KNOWN = {"go": ("who", "where"), "be": ("entry", "where"), "meet": ("who", "whom"), "job": ("who", "job"),
+         "event": ("event", "when"), "price": ("entry", "price"), "age": ("who", "age"), "weather": ("has", "where")}
 NAMED = ("who", "whom", "entry", "where", "event", "job")  # slots by which questions know a clause
 
 
@@ -123,8 +126,7 @@ def clause(draw: Draw) -> dict:
 
     while True:
         slots = draw_slots(draw, family)
-        second = slots.get("entry") or slots.get("where", slots["whom"])
-        key = (family, slots.get("event") or slots["who"], second)
+        key = (family, *(slots[name] for name in KNOWN.get(family, ("who", "entry"))))
         if slots["who"] != slots["whom"] and in_split(key, draw.split):
             break
     pattern = draw.pick([p for p in families[family]["said"] if _fits(p, slots)])
