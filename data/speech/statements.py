@@ -27,7 +27,8 @@ TELLS = {"what": ("noun", "many", "colour"), "plain": ("noun", "many"), "thedef"
          "onedef": ("noun", "colour"), "kinds": ("noun",)}
 # The combination of a family that belongs to one split, where it is not who and which thing.
 KNOWN = {"go": ("who", "where"), "be": ("entry", "where"), "meet": ("who", "whom"), "job": ("who", "job"),
-         "event": ("event", "when"), "price": ("entry", "price"), "age": ("who", "age"), "weather": ("has", "where")}
+         "event": ("event", "when"), "price": ("entry", "price"), "age": ("who", "age"),
+         "weather": ("has", "where")}
 NAMED = ("who", "whom", "entry", "where", "event", "job")  # slots by which questions know a clause
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import random
 import re
 from collections import Counter
+from functools import lru_cache
 
 import numpy as np
 import pytest
@@ -34,6 +35,7 @@ ANSWERS = {  # kind: (the answer, shorter ones that are right, wrong ones)
 }
 
 
+@lru_cache
 def drawn(split: str, count: int = 400, seed: int = 1) -> list[dict]:
     rng = random.Random(seed)
     return [statement(rng, split) for _ in range(count)]
@@ -45,7 +47,8 @@ def all_questions(split: str) -> list[dict]:
 
 
 def test_a_statement_depends_on_the_generator_alone():
-    assert drawn("train", 20) == drawn("train", 20) != drawn("train", 20, seed=2)
+    first, again, other = ([statement(random.Random(seed), "train") for _ in range(9)] for seed in (1, 1, 2))
+    assert first == again != other
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
@@ -60,7 +63,7 @@ def test_statements_are_short_sentences_with_three_to_six_questions(split):
 
 
 def test_every_family_pattern_and_kind_comes():
-    records = drawn("train", 1500)
+    records = drawn("train", 600)
     families = tables()["families"]
     assert {fact["family"] for record in records for fact in record["facts"]} == set(families)
     assert sum(len(f["said"]) for f in families.values()) >= 36
@@ -80,7 +83,7 @@ def test_answers_of_one_statement_by_hand(kind, split):
 
 
 def test_yes_and_no_are_as_frequent_and_no_is_no():
-    found = [q for seed in range(1500) if (q := check(Draw(random.Random(seed), "train"), TRUE_OF))]
+    found = [q for seed in range(1000) if (q := check(Draw(random.Random(seed), "train"), TRUE_OF))]
     yes = sum(q["accept"] == ["Yes."] for q in found) / len(found)
     assert 0.45 < yes < 0.55
     for q in found:
@@ -92,14 +95,13 @@ def test_yes_and_no_are_as_frequent_and_no_is_no():
 
 def test_what_is_not_said_is_not_in_the_statement():
     draw = Draw(random.Random(3), "train")
-    for record in drawn("train", 1000):
+    for record in drawn("train"):
         for q in questions(record, draw):
             if q["kind"] == "colour":
                 assert set(record["text"].rstrip(".").replace(".", "").split()) & set(tables()["colours"])
             if q["kind"] == "unsaid" and "color" in q["question"]:
-                noun = q["question"].rstrip("?.").split()
-                print(record['text'],q)
-                assert not any(f"{c} {w}" in record["text"] for c in tables()["colours"] for w in noun)
+                thing = q["question"].rstrip("?.").split("the ")[-1].split()[0]
+                assert not any(f"{c} {thing}" in record["text"] for c in tables()["colours"] if c != thing)
 
 
 # ---- splits ----------------------------------------------------------------------------------
@@ -108,7 +110,7 @@ def test_what_is_not_said_is_not_in_the_statement():
 def test_names_and_wordings_of_dev_and_test_are_never_in_train():
     assert set(names("train")) | set(names("dev")) | set(names("test")) == set(NAMES)
     assert min(len(names("dev")), len(names("test"))) >= 2
-    said = " ".join(record["text"] for record in drawn("train", 1500))
+    said = " ".join(record["text"] for record in drawn("train"))
     assert not any(re.search(rf"\b{name}\b", said) for name in (*names("dev"), *names("test")))
     train = {q["question"] for q in all_questions("train")}
     for split in ("dev", "test"):
@@ -121,7 +123,7 @@ def test_names_and_wordings_of_dev_and_test_are_never_in_train():
 
 
 def test_statements_of_splits_do_not_overlap():
-    train, dev, test = ({r["text"] for r in drawn(split, 1000)} for split in ("train", "dev", "test"))
+    train, dev, test = ({r["text"] for r in drawn(split)} for split in ("train", "dev", "test"))
     assert not train & dev and not train & test and not dev & test
 
 
@@ -132,7 +134,7 @@ def test_statements_of_splits_do_not_overlap():
 def test_questions_about_two_statements(split):
     rng, records = random.Random(4), drawn(split)
     pairs, kinds, yes = Pairs(records), Counter(), Counter()
-    for _ in range(1500):
+    for _ in range(800):
         i, j = pairs.draw(rng)
         assert i != j
         found = pair_questions(records[i], records[j], rng, split)
