@@ -29,7 +29,7 @@ from models.errors import UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
 SECTIONS = (
-    *("text", "vision", "audio", "long", "joint", "interleaved"),
+    *("text", "vision", "audio", "long", "joint", "sounds", "interleaved"),
     *("speech", "vocoder", "normalisation", "memory"),
 )
 

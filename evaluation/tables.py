@@ -172,6 +172,20 @@ def joint(results: Results) -> str:
     )
 
 
+def sounds(results: Results) -> str:
+    """Typed questions about one recording and about two, by kind."""
+    lines = [("one recording", "one/all"), ("the same, without thinking", "one/direct"),
+             ("the same statements typed", "one/typed"), ("control: another recording", "one_shuffled/all"),
+             ("control: the transcript as the answer", "one/repeated"), ("two recordings", "two/all"),
+             ("control: two others", "two_shuffled/all")]
+    apart = {key for _, key in lines}
+    for way in ("one", "two"):
+        names = [f"{way}/{kind}" for kind in names_under(results, "sounds", f"{way}/")]
+        lines += [(name.replace("/", ", "), name) for name in names if name not in apart]
+    return table(["question about what was said", "right"],
+                 [[what, show(results, "sounds", key)] for what, key in lines])
+
+
 def text(results: Results) -> str:
     """Conversation, the Thinker alone and the omni-model."""
     names = ("first", "later", "shuffled", "bits_per_byte")
@@ -293,8 +307,8 @@ def codec(results: Results) -> str:
 
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "photos": photos, "turns": turns, "clips": clips,
-    "audio": audio, "long": long, "voices": voices, "joint": joint, "text": text,
-    "interleaved": dialogues, "speech": speech,
+    "audio": audio, "long": long, "voices": voices, "joint": joint,
+    "sounds": sounds, "text": text, "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
     "context": context, "batch": batch, "memory": memory, "attention": attention,
     "memory-bank": bank, "routers": routers, "quantisers": quantisers,

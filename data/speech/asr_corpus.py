@@ -93,14 +93,19 @@ class HearingMaker:
     snr_db: float | None = None  # a fixed noise level, for a noisy test set
     scenes: int = 2000  # how many scenes of the split there are to ask about
     voices: str | None = None  # a list of data/speech/voices.HEARING; None: the split's own
+    longest = MAX_SECONDS - 0.6  # seconds of speech, before the pauses around it
+
+    def said(self, rng: random.Random) -> dict:
+        """What is said, with its kind and what may be asked."""
+        return hearing_text(rng, self.split, self.folder, self.scenes)
 
     def _clean(self, rng: random.Random) -> tuple[np.ndarray, dict, Voice]:
         voices = HEARING[self.voices or LISTS[self.split]]
         while True:
             voice = rng.choices(voices, [v.weight for v in voices])[0]
-            said = hearing_text(rng, self.split, self.folder, self.scenes)
+            said = self.said(rng)
             wave = speak(said["text"], voice, rng, vary=self.split == "train")
-            if len(wave) <= (MAX_SECONDS - 0.6) * SAMPLE_RATE:
+            if len(wave) <= self.longest * SAMPLE_RATE:
                 return wave, said, voice
 
     def wave(self, index: int) -> tuple[dict, np.ndarray]:
@@ -151,6 +156,12 @@ class _SampleMaker:
         return record, {"mel": mel_of(wave)}
 
 
+def try_engines(voices: str) -> None:
+    """Each engine of a list says one word: a missing one is told here, not in a worker."""
+    for engine in {voice.engine: voice for voice in HEARING[voices]}.values():
+        speak("ready", engine, random.Random(0), vary=False)
+
+
 def build_hearing(
     folder: str | Path, count: int, seed: int = 0, split: str = "train", workers: int = 1, *,
     text_folder: str | None = None, snr_db: float | None = None, source: str = "engines",
@@ -160,9 +171,7 @@ def build_hearing(
     if source == "samples":
         make = _SampleMaker(seed, split)
     elif source == "engines":
-        # Each engine of the split says one word now: a missing one is told here, not in a worker.
-        for engine in {voice.engine: voice for voice in HEARING[voices or LISTS[split]]}.values():
-            speak("ready", engine, random.Random(0), vary=False)
+        try_engines(voices or LISTS[split])
         make = HearingMaker(seed, split, text_folder, snr_db, scenes, voices)
     else:
         raise UserError(f"unknown source {source!r}: engines or samples")

@@ -1,0 +1,97 @@
+"""Typed questions about what was said: one recording or two, in unseen voices and wordings.
+
+Controls: the sounds of other statements, asked what is not answered by yes, no or "That was not said.";
+the transcript itself as the answer, which tells how far repeating it would go. Beside them the same
+statements typed, and direct answers without a chain of thought.
+"""
+
+from __future__ import annotations
+
+import random
+from collections import defaultdict
+
+import torch
+
+from data.shards import ShardReader
+from data.speech.asr_corpus import dequantise_mel
+from data.speech.statement_corpus import build_statements
+from data.speech.statement_pairs import Pairs, pair_questions
+from data.speech.statement_questions import right
+from evaluation.asking import Asker, another, user_turn
+from evaluation.results import rate
+from evaluation.setting import SEED, Measured, Setting
+from inference.omni import Omni
+
+STATEMENTS = 300
+ASKED = 2  # questions of each statement
+PAIRS, ASKED_OF_PAIR = 200, 2
+GUESSED = ("check", "both", "unsaid")  # kinds that another sound may answer alike
+
+Case = tuple[list[int], dict]  # numbers of the statements heard, a question about them
+
+
+def measure(setting: Setting) -> Measured:
+    """Figures of one sound and of two, in all and by kind of question."""
+    records = statements(setting)
+    mels = [dequantise_mel(record["mel"]) for record in records]
+    asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
+    one, two = about_one(records), about_two(records, setting.count(PAIRS))
+    figures = ask(asker, mels, one, "one") | ask(asker, mels, two, "two")
+    typed = [user_turn(f"{records[at[0]]['text']} {question['question']}") for at, question in one]
+    said = asker.ask(typed, "statements typed")
+    direct = asker.direct().ask(turns(mels, one), "direct answers")
+    figures["one/typed"] = judged(one, said)
+    figures["one/direct"] = judged(one, direct)
+    figures["one/repeated"] = judged(one, [records[at[0]]["text"] for at, _ in one])
+    return figures
+
+
+def statements(setting: Setting) -> list[dict]:
+    """The test set, made when it is missing."""
+    folder, threads = setting.data_dir / "statements_test", torch.get_num_threads()
+    build_statements(folder, STATEMENTS, SEED, "test", setting.workers, shard_size=100)
+    torch.set_num_threads(threads)  # making speech leaves one
+    clips = ShardReader(folder)
+    return [clips[i] for i in range(setting.count(len(clips)))]
+
+
+def about_one(records: list[dict]) -> list[Case]:
+    """The first questions of each statement."""
+    return [([i], question) for i, record in enumerate(records) for question in record["questions"][:ASKED]]
+
+
+def about_two(records: list[dict], count: int) -> list[Case]:
+    """Questions about so many pairs of statements."""
+    rng, pairs, cases = random.Random(SEED), Pairs(records), []
+    for _ in range(count):
+        i, j = pairs.draw(rng)
+        asked = pair_questions(records[i], records[j], rng, "test")
+        cases += [([i, j], question) for question in asked[:ASKED_OF_PAIR]]
+    return cases
+
+
+def turns(mels: list[torch.Tensor], cases: list[Case]) -> list:
+    """The cases as a user puts them: the sounds, then the typed question."""
+    return [user_turn(question["question"], mels=[mels[i] for i in at]) for at, question in cases]
+
+
+def judged(cases: list[Case], answers: list[str]):
+    """The share of right answers."""
+    return rate([right(a, question) for a, (_, question) in zip(answers, cases, strict=True)], SEED)
+
+
+def ask(asker: Asker, mels: list[torch.Tensor], cases: list[Case], name: str) -> Measured:
+    """One or two sounds: all, by kind, and with the sounds of other statements."""
+    answers = asker.ask(turns(mels, cases), f"questions about {name}")
+    open_cases = [case for case in cases if case[1]["kind"] not in GUESSED]
+    far = another(len(mels))
+    shuffled = [([far[i] for i in at], question) for at, question in open_cases]
+    others = asker.ask(turns(mels, shuffled), f"questions about {name}, other sounds")
+    kinds: dict[str, list[int]] = defaultdict(list)
+    for place, (_, question) in enumerate(cases):
+        kinds[question["kind"]].append(place)
+    figures = {f"{name}/all": judged(cases, answers), f"{name}_shuffled/all": judged(open_cases, others)}
+    for kind in sorted(kinds):
+        at = kinds[kind]
+        figures[f"{name}/{kind}"] = judged([cases[i] for i in at], [answers[i] for i in at])
+    return figures
