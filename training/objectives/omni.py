@@ -1,9 +1,9 @@
 """Objective of the omni stage: joint instruction tuning of everything that reads, looks and hears.
 
-Each global batch holds every kind of sample in fixed shares: pictures with questions, pictures with
-spoken questions, clips, transcripts, spoken questions, text conversations, dialogues (long ones with
-pictures and sounds in them) and plain English (so that text ability stays). Only the assistant's words
-are learnt, plain English aside. 
+Each global batch holds every kind of sample in fixed shares: pictures, photographs and clips with
+questions, typed or spoken, transcripts, spoken questions, statements that are asked about, talk,
+dialogues (long ones with pictures and sounds in them) and plain English, so that text ability stays.
+Only the assistant's words are learnt, plain English aside.
 """
 
 import random
@@ -19,6 +19,9 @@ from data.dialogue.out_of_scope import quiz
 from data.interleaved import segments
 from data.scenes.build import SEEDS, build_clips
 from data.shards import ShardReader
+from data.speech.statement_corpus import build_statements
+from data.speech.statement_pairs import Pairs, pair_questions
+from data.speech.statement_questions import typed_question
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
 from models.omni import OmniModel
@@ -40,16 +43,20 @@ from training.samples import (
     picture_sample,
     spoken_picture_sample,
     spoken_sample,
+    statement_sample,
     text_sample,
     transcript_sample,
 )
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
+PAIRED = 0.35  # of the statements come in twos
 SIGNS = 0.15  # of the picture samples: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
-DEV_ITEMS = 64  # of each kind; English has no replies to be right
+STATEMENT_SEEDS = {"train": 61, "dev": 62}
+DEV_ITEMS = 16  # of each kind; English has no replies to be right
 KINDS = (
-    "picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "talk", "interleaved", "english",
+    *("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "statement", "talk"),
+    *("interleaved", "english"),
 )
 QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
 UNASKED = {"english"}  # kinds that dev has no items of
@@ -119,6 +126,10 @@ class OmniObjective:
         if "photo" in taught:
             for split in ("train", "dev"):
                 self.readers["photos", split] = ShardReader(paths.data / f"photos_{split}")
+        if "statement" in taught:
+            for split in ("train", "dev"):
+                self.readers["statements", split] = ShardReader(paths.data / f"statements_{split}")
+            self.pairs = {split: self.pair_statements(split) for split in ("train", "dev")}
         if config["data"]["signs"]:
             self.readers["signs", "train"] = ShardReader(paths.data / "signs_train")
         if config["data"]["recorded"]:
@@ -141,8 +152,8 @@ class OmniObjective:
 
     @property
     def fixed_shapes(self) -> nn.Module:
-        """What is worth compiling: pictures are of one size, and so are rows of samples."""
-        return nn.ModuleList([self.model.omni.vision, self.model.omni.thinker])
+        """What is worth compiling: rows have few lengths; the number of pictures differs every time."""
+        return self.model.omni.thinker
 
     def assemble(self, paths: Paths) -> OmniModel:
         """The trained parts, joined by projectors that already speak the Thinker's language."""
@@ -220,6 +231,8 @@ class OmniObjective:
             sample = transcript_sample(record, rng)
         elif kind == "spoken":
             sample = spoken_sample(record, rng)
+        elif kind == "statement":
+            sample = self.statement(rng, split)
         elif kind == "spoken_picture":
             scene = self.readers["scenes", split][record["scene"]]
             sample = spoken_picture_sample(record, scene, rng)
@@ -234,13 +247,32 @@ class OmniObjective:
         return self.encoded(sample)
 
     def utterance(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
-        """An utterance for such a sample, in training disturbed anew; `length` as for a sample."""
-        record = self.draw(kind, rng, split, length)
+        """An utterance for such a sample; `length` as for a sample."""
+        return self.disturbed(self.draw(kind, rng, split, length), rng, split)
+
+    def disturbed(self, record: dict, rng: random.Random, split: str) -> dict:
+        """An utterance, in training augmented anew."""
         if split != "train" or "transcript" in record:  # those were augmented when they were transcribed
             return record
         chance = np.random.default_rng(rng.randrange(1 << 30))
         mel = augment_mel(record["mel"], chance, self.noisy)
         return record | {"mel": mask_mel(mel, chance)}
+
+    def pair_statements(self, split: str) -> Pairs:
+        """What draws two statements to be asked about together."""
+        reader = self.readers["statements", split]
+        return Pairs([reader.record(i) for i in range(len(reader))])
+
+    def statement(self, rng: random.Random, split: str) -> dict:
+        """One statement or two, and typed questions."""
+        reader = self.readers["statements", split]
+        if rng.random() < PAIRED:
+            records = [self.disturbed(reader[i], rng, split) for i in self.pairs[split].draw(rng)]
+            questions = pair_questions(*records, rng, split)
+        else:
+            records = [self.disturbed(reader[rng.randrange(len(reader))], rng, split)]
+            questions = [typed_question(records[0], rng, split) for _ in range(rng.randint(2, 4))]
+        return statement_sample(records, questions, rng)
 
     def dialogue(self, rng: random.Random, split: str, length: float) -> dict:
         """A long conversation with what is shown and played in it; those of a batch are of like length."""
@@ -339,6 +371,10 @@ def prepare(config: dict, paths: Paths) -> None:
     for split, seed in SEEDS.items():
         count = data["clips"] if split == "train" else data["held_out"]
         build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
+    if data["statements"]:
+        for split, seed in STATEMENT_SEEDS.items():
+            count = data["statements"] if split == "train" else data["held_out"]
+            build_statements(paths.data / f"statements_{split}", count, seed, split, workers)
     if data["asr_errors"]:
         folders = tuple(clips_folder(paths, voices) for voices in data["voices"])
         make = ErrorMaker(paths.need("audio"), folders, QUESTIONS, data["noisy"], config["seed"])
