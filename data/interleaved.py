@@ -29,8 +29,8 @@ WEIGHTS = {"talk": 9, "back": 4, "scene": 2.5, "photo": 1, "clip": 0.5, "heard":
 PRACTICED = {"photo": 1.5, "again": 3, "reaction": 1.5, "statement": 2, "about": 1.5, "halves": 3}
 CHITCHAT_SHARE = 0.3  # of the talk is chit-chat
 QUIZ = 4  # weight of a quiz question beside those of CHITCHAT
-TELLS = 0.5  # of the users tell facts about themselves, and ask for them later
-FACT_SHARE = 0.35  # of the talk of such a user
+TELLS = 0.6  # of the users tell facts about themselves, and ask for them later
+FACT_SHARE = 0.5  # of the talk of such a user
 MOST_ASKED = 4  # questions when something is shown
 AGAIN = ("What did you hear?", "What did I say?", "What was said?", "What did you hear before?",
          "What did the voice say?", "Repeat what you heard.", "What was in the recording?",

@@ -11,7 +11,7 @@ from functools import lru_cache
 from pathlib import Path
 
 from data.dialogue import names, social
-from data.dialogue.draw import Draw, Turn, in_split, upper
+from data.dialogue.draw import Draw, Turn, slot, upper
 from data.dialogue.facts import NAMES
 from models.checkpoint import read_json
 
@@ -27,6 +27,7 @@ NAME = {
 FACTS = {"name": NAME} | _READ["facts"]
 # How often a fact is drawn. A fact is known by (kind, what it is of): ("pet", "dog"), ("age", "").
 WEIGHTS = {"name": 6, "age": 3, "town": 4, "job": 2, "hobby": 2, "favorite": 6, "pet": 4, "person": 3}
+HELD_OUT = 7  # per cent of the values of long lists, for dev and as many for test
 INVENTED = 0.4  # of the names and towns in training
 Key = tuple[str, str]
 
@@ -61,7 +62,8 @@ def _filled(text: str, key: Key, value: str = "") -> str:
 def _values(kind: str, split: str) -> tuple[str, ...]:
     """Values of a list that a split may use."""
     listed = (*VALUES[kind], *NAMES) if kind == "name" else VALUES[kind]
-    return tuple(value for value in dict.fromkeys(listed) if in_split(("told", value), split))
+    places = {"dev": range(HELD_OUT), "test": range(HELD_OUT, 2 * HELD_OUT), "train": range(2 * HELD_OUT, 100)}
+    return tuple(v for v in dict.fromkeys(listed) if slot(("told", v)) in places[split])
 
 
 class UserFacts:

@@ -151,7 +151,7 @@ def test_spelling_counting_and_comparing_are_right() -> None:
 
 def test_follow_up_sum_starts_from_the_last_result() -> None:
     seen = 0
-    for chat in chats("train", 8000):
+    for chat in chats("train", 12000):
         answers = [m["content"] for m in chat["messages"] if m["role"] == "assistant"]
         kinds = [check["kind"] for check in chat["checks"]]
         for before, after, kind in zip(answers, answers[1:], kinds[1:], strict=False):
@@ -211,10 +211,10 @@ def test_a_fact_that_was_told_is_known_and_another_is_not() -> None:
         facts = user_facts.UserFacts(draw)
         told = facts.tell()
         (key, value), = facts.known.items()
-        assert value in told.question and facts.ask(key).kind == "fact"
+        assert value.lower() in told.question.lower() and facts.ask(key).kind == "fact"
         assert value in facts.ask(key).answer or key[1] in facts.ask(key).answer
         new = facts.correct()
-        assert facts.known[key] != value and facts.known[key] in new.question
+        assert facts.known[key] != value and facts.known[key].lower() in new.question.lower()
         assert facts.ask(key).kind == "fact_corrected"
         assert "know" in facts.ask_unknown().answer
 
