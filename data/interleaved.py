@@ -89,7 +89,7 @@ class _Dialogue:
         self.last = kind
         if kind in self.sources:
             record = self.sources[kind](self.rng)
-            while kind == "asked" and not self.fits(record["question"]["kind"], record["question"]["answer"]):
+            while kind == "asked" and not self.fits(*(record["question"][k] for k in ("kind", "answer"))):
                 record = self.sources[kind](self.rng)
             return self.shown(Segment(kind, record))
         if kind == "back":

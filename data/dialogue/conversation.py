@@ -121,7 +121,8 @@ def sample_conversation(rng: random.Random, split: str) -> dict:
 
 def _several(draw: Draw, count: int, without: tuple[str, ...] = ()) -> Iterator[tuple[str, list[Turn]]]:
     """Kinds and their turns. Where a scene was told in words, no picture is missed."""
-    kinds = draw.rng.choices(_NAMES, cum_weights=_PRACTISED if draw.split == "train" else _CUMULATIVE, k=count)
+    weights = _PRACTISED if draw.split == "train" else _CUMULATIVE
+    kinds = draw.rng.choices(_NAMES, cum_weights=weights, k=count)
     for i, kind in enumerate(kinds):
         if kind not in without and not (kind == "no_picture" and "told_scene" in kinds[:i]):
             yield kind, KINDS[kind][0](draw)

@@ -11,14 +11,17 @@ from data.dialogue.things import article
 from data.dialogue.wordings import STORIES, WORDINGS
 
 HEROES, THINGS = STORIES["heroes"], STORIES["things"]
+MOST_WORDS = 62  # of a story, so that it stays under 90 tokens
 
 
 def story(draw: Draw) -> list[Turn]:
     """A story about a hero or a thing; some of them are kept for dev and test."""
     _, thing = draw.fresh(lambda: ("story", draw.pick(HEROES if draw.chance() < 0.6 else THINGS)))
     plots = STORIES["hero_plots" if thing in HEROES else "thing_plots"]
-    question = draw.say(WORDINGS["story"], x=article(thing))
-    return [Turn(question, told(draw, thing, draw.pick(plots)), rule=("story", thing))]
+    text = told(draw, thing, draw.pick(plots))
+    while len(text.split()) > MOST_WORDS:
+        text = told(draw, thing, draw.pick(plots))
+    return [Turn(draw.say(WORDINGS["story"], x=article(thing)), text, rule=("story", thing))]
 
 
 def told(draw: Draw, thing: str, plot: list[list[str]]) -> str:

@@ -62,8 +62,8 @@ def _filled(text: str, key: Key, value: str = "") -> str:
 def _values(kind: str, split: str) -> tuple[str, ...]:
     """Values of a list that a split may use."""
     listed = (*VALUES[kind], *NAMES) if kind == "name" else VALUES[kind]
-    places = {"dev": range(HELD_OUT), "test": range(HELD_OUT, 2 * HELD_OUT), "train": range(2 * HELD_OUT, 100)}
-    return tuple(v for v in dict.fromkeys(listed) if slot(("told", v)) in places[split])
+    low, high = {"dev": (0, HELD_OUT), "test": (HELD_OUT, 2 * HELD_OUT), "train": (2 * HELD_OUT, 100)}[split]
+    return tuple(v for v in dict.fromkeys(listed) if low <= slot(("told", v)) < high)
 
 
 class UserFacts:

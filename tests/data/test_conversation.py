@@ -99,8 +99,8 @@ def test_further_lists_extend_lists_that_exist() -> None:
             for part in value:
                 collect(part)
 
-    modules = (user_facts, salutes, social, words, world, numbers, told, followups, conversation, chitchat, out_of_scope)
-    for module in (*modules, interleaved):
+    modules = (social, words, world, numbers, told, followups, conversation, chitchat, out_of_scope)
+    for module in (*modules, interleaved, user_facts):
         for value in vars(module).values():
             collect(value)
     assert set(FURTHER) <= known
@@ -225,7 +225,8 @@ def test_what_is_told_is_held_out_too() -> None:
         facts = [user_facts.UserFacts(draw) for _ in range(4000)]
         for fact in facts:
             fact.tell()
-        return {value for fact in facts for (kind, _), value in fact.known.items() if kind in ("name", "town")}
+        known = [item for fact in facts for item in fact.known.items()]
+        return {value for (kind, _), value in known if kind in ("name", "town")}
 
     assert len(told("train")) > 500 and len(told("test")) > 15
     assert not told("train") & told("test")
@@ -254,18 +255,20 @@ def test_lists_are_right_by_any_of_their_members() -> None:
 def test_sums_and_counts_of_the_new_kinds_are_right() -> None:
     draw = Draw(random.Random(3), "test")
     for _ in range(300):
-        a, sign, b, value = re.match(r"(\d+) (plus|minus) (\d+) is (\d+)", counting.long_sum(draw)[0].answer).groups()
+        answer = counting.long_sum(draw)[0].answer
+        a, sign, b, value = re.match(r"(\d+) (plus|minus) (\d+) is (\d+)", answer).groups()
         assert int(value) == int(a) + (1 if sign == "plus" else -1) * int(b) >= 0
         turn = counting.count_on(draw)[0]
         said = [int(n) for n in re.findall(r"\d+", turn.answer)]
-        assert len({b - a for a, b in zip(said, said[1:], strict=False)}) == 1 and str(said[-1]) in turn.question
+        assert len({b - a for a, b in zip(said, said[1:], strict=False)}) == 1
+        assert str(said[-1]) in turn.question
 
 
 def test_typing_leaves_numbers_and_what_is_said_again_alone() -> None:
     rng = random.Random(4)
     for form in typed.FORMS:
         for _ in range(100):
-            shown = typed.typed(rng, form, "My brother's name is Margaret, and 12345 is it.", "It is Margaret.")
+            shown = typed.typed(rng, form, "My sister is called Margaret, and 12345.", "It is Margaret.")
             assert "12345" in shown and "margaret" in shown.lower()
     assert typed.typed(rng, "capitals", "My name is Mia.", "Nice to meet you, Mia!") == "MY NAME IS Mia."
     assert typed.typed(rng, "capitals", "Spell banana.", "B-A-N-A-N-A.") == "SPELL BANANA."
