@@ -13,10 +13,12 @@ from dataclasses import dataclass, field
 from itertools import accumulate
 
 from data.dialogue.chitchat import CHITCHAT
-from data.dialogue.conversation import KINDS, PRACTICE, casual
+from data.dialogue.conversation import KINDS, PRACTICE, asked
 from data.dialogue.draw import Draw, Turn
 from data.dialogue.out_of_scope import quiz_maker
-from data.dialogue.social import NO_PICTURE, NO_SOUND, own_name
+from data.dialogue.social import NO_PICTURE, NO_SOUND
+from data.dialogue.typed import casual
+from data.dialogue.user_facts import UserFacts
 from data.scenes.photos import photo_question
 
 Draws = Callable[[random.Random], dict]  # a record of one kind, drawn
@@ -27,7 +29,8 @@ WEIGHTS = {"talk": 9, "back": 4, "scene": 2.5, "photo": 1, "clip": 0.5, "heard":
 PRACTICED = {"photo": 1.5, "again": 3, "reaction": 1.5, "statement": 2, "about": 1.5, "halves": 3}
 CHITCHAT_SHARE = 0.3  # of the talk is chit-chat
 QUIZ = 4  # weight of a quiz question beside those of CHITCHAT
-NAMED = 0.35  # of the users tell their name, and ask for it later
+TELLS = 0.6  # of the users tell facts about themselves, and ask for them later
+FACT_SHARE = 0.5  # of the talk of such a user
 MOST_ASKED = 4  # questions when something is shown
 AGAIN = ("What did you hear?", "What did I say?", "What was said?", "What did you hear before?",
          "What did the voice say?", "Repeat what you heard.", "What was in the recording?",
@@ -67,8 +70,8 @@ class _Dialogue:
         self.view: Segment | None = None  # what was shown last
         self.heard = ""  # what was said last, aloud
         self.last = ""  # kind of the last segment
-        self.name = own_name(self.draw) if rng.random() < NAMED else []  # turns not yet taken
-        self.named = bool(self.name)
+        self.facts = UserFacts(self.draw) if rng.random() < TELLS else None
+        self.said: set[str] = set()  # kinds of talk that came
         more = PRACTICE | PRACTICED if split == "train" else {}
         self.weights = {kind: weight * more.get(kind, 1) for kind, weight in WEIGHTS.items()}
         self.chitchat = CHITCHAT | ({"quiz": (quiz_maker(quiz), QUIZ)} if quiz else {})
@@ -85,12 +88,15 @@ class _Dialogue:
         kind = self.rng.choices(kinds, [self.weights[kind] for kind in kinds])[0]
         self.last = kind
         if kind in self.sources:
-            return self.shown(Segment(kind, self.sources[kind](self.rng)))
+            record = self.sources[kind](self.rng)
+            while kind == "asked" and not self.fits(*(record["question"][k] for k in ("kind", "answer"))):
+                record = self.sources[kind](self.rng)
+            return self.shown(Segment(kind, record))
         if kind == "back":
             assert self.view is not None
             return Segment("back", None, self.about(self.view, self.rng.randint(1, 2)))
         if kind == "again":
-            question = casual(self.draw, self.draw.say(AGAIN))
+            question = casual(self.rng, self.draw.split, self.draw.say(AGAIN), self.heard)
             asked = {"kind": "again", "question": question, "answer": self.heard, "accept": []}
             return Segment("again", None, [asked])
         return Segment("talk", None, self.talk())
@@ -118,12 +124,13 @@ class _Dialogue:
         groups = [[q] for q in record["questions"]] + list(record.get("follow_ups", ()))
         rng.shuffle(groups)
         asked = [q for group in groups[:count] for q in group]
-        return [q | {"question": casual(self.draw, q["question"])} for q in asked]
+        split = self.draw.split
+        return [q | {"question": casual(rng, split, q["question"], q["answer"])} for q in asked]
 
     def talk(self) -> list[dict]:
         """Turns of a conversation, as they are checked."""
-        if self.name and self.rng.random() < 0.3:
-            return self.checks("name", [self.name.pop(0)])
+        if self.facts and self.rng.random() < FACT_SHARE:
+            return self.checks("fact", [self.facts.next()])
         while True:
             if self.rng.random() < CHITCHAT_SHARE:
                 kind = self.rng.choices(self.remarks[0], cum_weights=self.remarks[1])[0]
@@ -131,22 +138,22 @@ class _Dialogue:
             else:
                 kind = self.rng.choices(self.kinds[0], cum_weights=self.kinds[1])[0]
                 turns = KINDS[kind][0](self.draw)
-            if self.fits(kind, turns):
+            if self.fits(kind, *(turn.answer for turn in turns)):
+                self.said.add(kind)
                 return self.checks(kind, turns)
 
-    def fits(self, kind: str, turns: list[Turn]) -> bool:
-        """Whether these turns are true here: a picture that is there is not missed, a name not unknown."""
-        absent = {turn.answer for turn in turns} & {NO_PICTURE, NO_SOUND}
-        if kind == "name" or (kind == "no_name" and self.named) or (kind == "told_scene" and self.view):
+    def fits(self, kind: str, *answers: str) -> bool:
+        """Whether this is true here: no picture that is there is missed, no fact that was told unknown."""
+        if kind in ("no_fact", "no_name"):
+            return self.facts is None and "statement" not in self.said
+        if kind == "statement" and self.facts:
             return False
-        if NO_SOUND in absent and (self.heard or self.view):
+        if kind == "told_scene":
+            return self.view is None
+        if NO_SOUND in answers and (self.heard or self.view):
             return False
-        return not (NO_PICTURE in absent and self.view)
+        return NO_PICTURE not in answers or not (self.view or "told_scene" in self.said)
 
     def checks(self, kind: str, turns: list[Turn]) -> list[dict]:
         """Turns as questions with what is right."""
-        return [
-            {"kind": kind, "question": t.question if t.keep else casual(self.draw, t.question),
-             "answer": t.answer, "accept": list(t.accept)}
-            for t in turns
-        ]
+        return [{"question": asked(self.draw, turn)} | turn.check(kind) for turn in turns]

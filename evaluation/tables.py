@@ -192,6 +192,8 @@ def text(results: Results) -> str:
     said = {
         "first": "**first answers**", "later": "**later answers of a chat**",
         "shuffled": "control: another question's answer", "bits_per_byte": "bits per byte of text",
+        "no_fact": "control: a fact never told", "plain": "single questions",
+        "typed": "the same, typed in other ways",
     }
     found = names_under(results, "text", "omni/") or ["all"]
     kinds = [k for k in found if k not in names]

@@ -1,20 +1,23 @@
 """Talking in text: held-out conversations, and bits per byte of held-out text.
 
 Wordings of the test split never occur in training. Every answer of a conversation is checked, and
-the model goes on from its own answers. Control: the answer to another conversation's question.
+the model goes on from its own answers. Controls: the answer to another conversation's question, and
+facts that the user never told ("no_fact"). `typed` asks single questions as people type them.
 """
 
 from __future__ import annotations
 
 import math
 import random
+from itertools import islice
 from pathlib import Path
 
 import torch
 from torch.nn import functional as F
 
 from data.corpus import CorpusOptions, token_stream
-from data.dialogue.conversation import sample_conversation, score_turn
+from data.dialogue.conversation import sample_conversation, score_turn, user_sentences
+from data.dialogue.typed import FORMS, typed
 from evaluation.asking import Asker, another, user_turn
 from evaluation.results import Figure, rate
 from evaluation.setting import SEED, Measured, Setting
@@ -22,7 +25,9 @@ from evaluation.vision import by_kind
 from inference.generation import thinker_of
 from inference.omni import Omni
 
-CONVERSATIONS = 800
+CONVERSATIONS = 1200
+TYPED = 700  # questions that are typed in other ways, one form each
+EXACT = ("repeat",)  # kinds whose question is not typed otherwise
 WINDOW = 256  # tokens read at once: what the Thinker is trained on
 
 
@@ -32,6 +37,7 @@ def measure(setting: Setting) -> Measured:
     for name, folder in (("thinker", setting.thinker_dir), ("omni", setting.ckpt_dir)):
         asker = Asker(Omni.from_pretrained(folder))
         figures |= converse(asker, setting.count(CONVERSATIONS), name)
+        figures |= as_typed(asker, setting.count(TYPED), name)
         figures[f"{name}/bits_per_byte"] = bits_per_byte(asker.omni, setting.real_dir)
     return figures
 
@@ -55,6 +61,27 @@ def converse(asker: Asker, count: int, name: str) -> Measured:
     crossed = zip(another(count), chats, strict=True)
     wrong = [score_turn(said[i][0], chat["checks"][0]) for i, chat in crossed]
     figures[f"{name}/shuffled"] = rate(wrong, SEED)
+    return figures
+
+
+def as_typed(asker: Asker, count: int, name: str) -> Measured:
+    """Single questions in the forms of data/dialogue/typed.py, and the same as they were."""
+    rng = random.Random(f"typed-{SEED}")
+    asked = [item for item in islice(user_sentences(rng, "test"), count) if item["kind"] not in EXACT]
+    forms = [list(FORMS)[i % len(FORMS)] for i in range(len(asked))]
+    figures: Measured = {}
+    for group in ("plain", "typed"):
+        texts = [
+            item["question"] if group == "plain" else typed(rng, form, item["question"], item["answer"])
+            for item, form in zip(asked, forms, strict=True)
+        ]
+        replies = asker.ask([user_turn(text) for text in texts], f"{name}, {group}")
+        right = [score_turn(reply, item) for reply, item in zip(replies, asked, strict=True)]
+        figures[f"{name}/{group}"] = rate(right, SEED)
+    for form in FORMS:
+        picked = [r for r, f in zip(right, forms, strict=True) if f == form]
+        if picked:
+            figures[f"{name}/typed: {form}"] = rate(picked, SEED)
     return figures
 
 

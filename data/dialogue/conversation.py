@@ -13,10 +13,21 @@ from collections.abc import Iterator
 from itertools import accumulate
 
 from data.dialogue import numbers, social, told, words, world
+from data.dialogue.counting import count_on, long_sum
 from data.dialogue.draw import Draw, Turn, upper
 from data.dialogue.followups import followup
+from data.dialogue.groups import eats, is_a, name_them
+from data.dialogue.model_parts import parts
 from data.dialogue.names import own_name
+from data.dialogue.no_picture import no_picture
+from data.dialogue.salutes import salute
+from data.dialogue.scoring import normalise as normalise
+from data.dialogue.scoring import score_turn as score_turn
+from data.dialogue.stories import story
 from data.dialogue.things import THINGS
+from data.dialogue.typed import casual
+from data.dialogue.user_facts import UserFacts, no_fact
+from data.dialogue.word_games import rhyme, spell_any
 from data.scenes.captions import caption
 from data.scenes.questions import questions
 from data.scenes.scene import sample_scene
@@ -26,7 +37,6 @@ KINDS = {
     "greeting": (social.greeting, 5), "identity": (social.identity, 7),
     "thanks": (social.thanks, 4),
     "small_talk": (social.small_talk, 4), "refusal": (social.refusal, 8),
-    "name": (social.own_name, 3), "no_name": (social.no_name, 1),
     "arithmetic": (numbers.arithmetic, 14), "word_problem": (numbers.word_problem, 5),
     "compare": (numbers.compare, 5), "counting": (numbers.counting, 5),
     "calendar": (numbers.calendar, 7),
@@ -34,14 +44,20 @@ KINDS = {
     "capital": (world.capital, 8), "color": (world.color, 7), "animal": (world.animal, 7),
     "definition": (world.definition, 12), "category": (world.category, 8),
     "told_scene": (told.told_scene, 10), "followup": (followup, 14),
+    "salute": (salute, 7), "long_sum": (long_sum, 20), "count_on": (count_on, 14),
+    "spell_any": (spell_any, 18), "is_a": (is_a, 12), "name_them": (name_them, 12), "eats": (eats, 8),
+    "rhyme": (rhyme, 12), "parts": (parts, 12), "story": (story, 14), "no_picture": (no_picture, 14),
+    "no_fact": (no_fact, 8),
 }
 _NAMES, _WEIGHTS = list(KINDS), [weight for _, weight in KINDS.values()]
 _CUMULATIVE = list(accumulate(_WEIGHTS))
 # Kinds that are slow to learn are practised more often than they are asked in dev and test.
-PRACTICE = {"word_problem": 5, "refusal": 4, "spelling": 2, "compare": 2, "name": 2, "small_talk": 3,
+PRACTICE = {"word_problem": 5, "refusal": 4, "spelling": 2, "compare": 2, "small_talk": 3,
             "thanks": 3, "repeat": 2, "told_scene": 4, "identity": 2, "definition": 2, "opposite": 2,
-            "category": 2}
+            "category": 2, "long_sum": 3, "spell_any": 2, "salute": 2, "is_a": 2, "rhyme": 2, "parts": 2,
+            "story": 2, "no_picture": 2, "name_them": 1.5, "eats": 2}
 _PRACTISED = list(accumulate(w * PRACTICE.get(k, 1) for k, (_, w) in KINDS.items()))
+TELLING = 0.12  # of the conversations: the user tells facts, and asks for them later
 
 ONE_WORD = ("Answer in one word.", "Answer with one word.", "Use one word only.",
             "Reply in one word.",
@@ -57,30 +73,6 @@ POLITE = ("End every answer with: Have a nice day!", "Always end with: Have a ni
           "Wish the user a nice day in every answer.", "Add: Have a nice day! to each answer.",
           "Finish every answer with: Have a nice day!", "Every answer ends with: Have a nice day!",
           "Close each answer with: Have a nice day!")
-
-_LEADS = ("Please tell me: ", "Question: ", "So, ", "Now, ", "Okay. ", "Hi! ", "Hello. ",
-          "And now: ")
-_SHORT = (("What is ", "What's "), ("I am ", "I'm "), ("do not ", "don't "), ("color", "colour"))
-
-
-def casual(draw: Draw, question: str) -> str:
-    """A question as people type it: now and then no capitals, no question mark, a lead."""
-    if draw.chance() < 0.55:
-        return question
-    roll = draw.chance()
-    if roll < 0.25:
-        return question.rstrip("?.!") or question
-    if roll < 0.45:
-        return question.lower().rstrip("?.!")
-    if roll < 0.6:
-        return question.lower()
-    if roll < 0.8:
-        for long, short in _SHORT:
-            if long in question:
-                return question.replace(long, short, 1)
-        return question
-    return draw.pick(_LEADS) + question
-
 
 def _system(draw: Draw, kind: str, turns: list[Turn]) -> tuple[str, list[Turn]]:
     """A system line that these turns can obey, and the turns as they are answered under it."""
@@ -115,54 +107,65 @@ def sample_conversation(rng: random.Random, split: str) -> dict:
     One check for each assistant turn, in order. `kind` is "mixed" when several kinds occur.
     """
     draw = Draw(rng, split)
+    if rng.random() < TELLING:
+        return _conversation(draw, "mixed", _telling(draw))
     count = 1 if rng.random() < 0.55 else rng.choices((2, 3, 4), (5, 3, 2))[0]
-    weights = _PRACTISED if split == "train" else _CUMULATIVE
-    kinds = rng.choices(_NAMES, cum_weights=weights, k=count)
-    messages: list[dict] = []
-    checks: list[dict] = []
-    named = False
-    for kind in kinds:
-        if kind in ("name", "no_name") and named:
-            continue
-        named = named or kind in ("name", "no_name")
-        turns = KINDS[kind][0](draw)
+    said: list[tuple[str, Turn]] = []
+    system = None
+    for kind, turns in _several(draw, count):
         if count == 1 and rng.random() < 0.15:
-            line, turns = _system(draw, kind, turns)
-            messages.append({"role": "system", "content": line})
-        for turn in turns:
-            question = turn.question if turn.keep else casual(draw, turn.question)
-            messages.append({"role": "user", "content": question})
-            messages.append({"role": "assistant", "content": turn.answer})
-            checks.append({"kind": kind, "answer": turn.answer, "accept": list(turn.accept)})
-    return {"kind": kinds[0] if count == 1 else "mixed", "messages": messages, "checks": checks}
+            system, turns = _system(draw, kind, turns)
+        said += [(kind, turn) for turn in turns]
+    return _conversation(draw, said[0][0] if count == 1 else "mixed", said, system)
 
 
-_NUMBER = {numbers.words(n): n for n in (*range(21), 30, 40, 50, 60, 70, 80, 90)}
+def _several(draw: Draw, count: int, without: tuple[str, ...] = ()) -> Iterator[tuple[str, list[Turn]]]:
+    """Kinds and their turns. Where a scene was told in words, no picture is missed."""
+    weights = _PRACTISED if draw.split == "train" else _CUMULATIVE
+    kinds = draw.rng.choices(_NAMES, cum_weights=weights, k=count)
+    for i, kind in enumerate(kinds):
+        if kind not in without and not (kind == "no_picture" and "told_scene" in kinds[:i]):
+            yield kind, KINDS[kind][0](draw)
+        elif count == 1:
+            yield from _several(draw, 1, without)
 
 
-def normalise(text: str) -> list[str]:
-    """Words without case, punctuation, articles; numbers as digits. Spelled letters all stay."""
-    text = text.lower().replace("'", "").replace("grey", "gray").replace("colour", "color")
-    tokens = re.findall(r"[^\W_]+", text)
-    if not all(len(token) == 1 for token in tokens):
-        tokens = [token for token in tokens if token not in ("a", "an", "the")]
-    plain: list[str] = []
-    for token in tokens:
-        value = _NUMBER.get(token)
-        if value is not None and 0 < value < 10 and plain and plain[-1] in _TENS_DIGITS:
-            plain[-1] = str(int(plain[-1]) + value)
-        else:
-            plain.append(token if value is None else str(value))
-    return plain
+def _telling(draw: Draw) -> list[tuple[str, Turn]]:
+    """The user tells facts, talks of other things, and asks for what was told."""
+    facts = UserFacts(draw)
+    said: list[tuple[str, Turn]] = []
+
+    def others(most: int) -> None:
+        told_before = [kind for kind, _ in said if kind == "told_scene"]
+        without = ("no_fact", "story", "no_picture") if told_before else ("no_fact", "story")
+        for kind, turns in _several(draw, draw.number(0, most), without):
+            said.extend((kind, turn) for turn in turns)
+
+    for _ in range(draw.pick((1, 1, 1, 2, 3))):
+        said.append(("fact", facts.tell()))
+        others(2)
+    if draw.chance() < 0.35:
+        said.append(("fact", facts.correct()))
+        others(2)
+    for key in draw.rng.sample(list(facts.known), len(facts.known)):
+        said.append(("fact", facts.ask(key)))
+    if draw.chance() < 0.3:
+        said.append(("no_fact", facts.ask_unknown()))
+    return said
 
 
-_TENS_DIGITS = {str(n) for n in range(20, 100, 10)}
+def _conversation(draw: Draw, kind: str, said: list[tuple[str, Turn]], system: str | None = None) -> dict:
+    """Turns as messages, typed as people type, and as checks."""
+    messages = [{"role": "system", "content": system}] if system else []
+    for _, turn in said:
+        messages.append({"role": "user", "content": asked(draw, turn)})
+        messages.append({"role": "assistant", "content": turn.answer})
+    return {"kind": kind, "messages": messages, "checks": [turn.check(k) for k, turn in said]}
 
 
-def score_turn(reply: str, check: dict) -> bool:
-    """Whether a reply says the same as the answer or one of the accepted answers."""
-    said = normalise(reply)
-    return any(said == normalise(right) for right in [check["answer"], *check["accept"]])
+def asked(draw: Draw, turn: Turn) -> str:
+    """The question of a turn as it is typed."""
+    return turn.question if turn.keep else casual(draw.rng, draw.split, turn.question, turn.answer)
 
 
 # ---- for speech ------------------------------------------------------------------------------
@@ -173,7 +176,7 @@ _UNSPEAKABLE = re.compile(r"[+*=/\"μ<>]|\d-\d| - | x ")
 def speakable(text: str) -> str:
     """Text as a voice reads it: numbers in words, the name as it is said."""
     text = text.replace("μOmni", "Micro Omni")
-    return re.sub(r"\d+", lambda m: numbers.words(int(m[0])) if int(m[0]) <= 1000 else m[0], text)
+    return re.sub(r"\d+", lambda m: numbers.words(int(m[0])) if int(m[0]) < 10000 else m[0], text)
 
 
 def user_sentences(rng: random.Random, split: str) -> Iterator[dict]:
@@ -185,13 +188,14 @@ def user_sentences(rng: random.Random, split: str) -> Iterator[dict]:
     draw = Draw(rng, split)
     while True:
         kind = rng.choices(_NAMES, cum_weights=_CUMULATIVE)[0]
-        if kind in ("followup", "name"):
+        if kind in ("followup", "story"):
             continue
         turn = KINDS[kind][0](draw)[0]
         if _UNSPEAKABLE.search(turn.question) or turn.answer == social.NO_SOUND:
             continue
         yield {"kind": kind, "question": speakable(turn.question), "answer": turn.answer,
-               "accept": list(turn.accept), "spoken": speakable(turn.answer)}
+               "accept": list(turn.accept), "spoken": speakable(turn.answer)} | (
+                   {"rule": list(turn.rule)} if turn.rule else {})
 
 
 def picture_lines(rng: random.Random, split: str) -> list[str]:

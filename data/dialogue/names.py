@@ -17,8 +17,11 @@ _ENDS = ["", "", "n", "l", "r", "s", "th", "ck", "nd", "m", "t", "x"]
 
 def a_name(draw: Draw) -> str:
     """A name, in training often one that is made up."""
-    if not draw.practice(MADE_UP):
-        return draw.pick(NAMES)
+    return invented(draw) if draw.practice(MADE_UP) else draw.pick(NAMES)
+
+
+def invented(draw: Draw) -> str:
+    """A name that nobody has."""
     syllables = [draw.pick(_STARTS) + draw.pick(_VOWELS) for _ in range(draw.number(1, 3))]
     return upper("".join(syllables) + draw.pick(_ENDS))
 

@@ -114,14 +114,15 @@ AMOUNT = ("How many {p} are in {w}?", "How many {p} are there in {w}?",
 
 
 def words(number: int) -> str:
-    """A number from 0 to 1000 in words."""
+    """A number from 0 to 9999 in words."""
     if number < 20:
         return _ONES[number]
     if number < 100:
         tens, ones = divmod(number, 10)
         return _TENS[tens] + (f"-{_ONES[ones]}" if ones else "")
-    if number == 1000:
-        return "one thousand"
+    if number >= 1000:
+        thousands, rest = divmod(number, 1000)
+        return f"{_ONES[thousands]} thousand" + (f" {words(rest)}" if rest else "")
     hundreds, rest = divmod(number, 100)
     return f"{_ONES[hundreds]} hundred" + (f" {words(rest)}" if rest else "")
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from data.dialogue import names
 from data.dialogue.draw import Draw, Turn
 
 REFUSAL = "I don't know that. I only know a small world of pictures, sounds and simple facts."
@@ -220,15 +219,3 @@ ASK_NAME = ("What is my name?", "Do you remember my name?", "Who am I?", "What a
             "Tell me my name.", "Can you say my name?", "Do you know my name?", "Say my name.",
             "What did I say my name was?", "Please tell me my name.", "What is my name again?",
             "So what is my name?", "Which name did I give you?", "Have you kept my name in mind?")
-
-
-def own_name(draw: Draw) -> list[Turn]:
-    """The user gives a name and asks for it later."""
-    name = names.own_name(draw)
-    hello = Turn(draw.say(INTRODUCE, n=name), f"Nice to meet you, {name}!", ())
-    return [hello, Turn(draw.say(ASK_NAME), f"Your name is {name}.", (name, f"You are {name}."))]
-
-
-def no_name(draw: Draw) -> list[Turn]:
-    """The name is asked for before it was given."""
-    return [Turn(draw.say(ASK_NAME), "I don't know your name. Please tell me.", ())]

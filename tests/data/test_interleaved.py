@@ -69,20 +69,24 @@ def test_questions_go_back_to_the_picture_shown_last() -> None:
                 assert all(q["answer"] in {k["answer"] for k in known} for q in segment.asked)
 
 
-def test_a_name_is_asked_for_after_it_was_told_and_only_then_known() -> None:
-    told = 0
+def test_a_fact_is_asked_for_after_it_was_told_and_only_then_known() -> None:
+    known = corrected = distance = 0
     for seed in range(60):
-        name = None
-        talk = [segment for segment in dialogue(seed) if segment.kind == "talk"]
-        for question in (q for segment in talk for q in segment.asked):
-            if question["kind"] == "name" and name is None:
-                name = question["answer"].removeprefix("Nice to meet you, ").rstrip("!")
-            elif question["kind"] == "name":
-                told += 1
-                assert question["answer"] == f"Your name is {name}."
-            if question["kind"] == "no_name":
-                assert name is None
-    assert told > 5
+        told: dict[str, int] = {}
+        turns = [q for segment in dialogue(seed) for q in segment.asked]
+        for place, question in enumerate(turns):
+            said = question["answer"].removeprefix("Okay. ").replace("Nice to meet you, ", "Your name is ")
+            said = said.replace("!", ".")
+            if question["kind"] == "fact_told":
+                told[said] = place
+            if question["kind"] in ("fact", "fact_corrected") and "You have a" not in said:
+                assert said in told
+                known += 1
+                corrected += question["kind"] == "fact_corrected"
+                distance = max(distance, place - told[said])
+            if question["kind"] == "no_fact":
+                assert "know" in said
+    assert known > 70 and corrected > 7 and distance > 10
 
 
 def test_held_out_paraphrases_of_chitchat_are_not_practised() -> None:

@@ -53,7 +53,7 @@ PAIRED = 0.35  # of the statements come in twos
 SIGNS = 0.15  # of the picture samples: extra pictures with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 STATEMENT_SEEDS = {"train": 61, "dev": 62}
-DEV_ITEMS = 16  # of each kind; English has no replies to be right
+DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = (
     *("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "statement", "talk"),
     *("interleaved", "english"),

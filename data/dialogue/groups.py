@@ -1,0 +1,62 @@
+"""What things are, names of a group, and what animals eat."""
+
+from __future__ import annotations
+
+from data.dialogue import world
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.things import article
+from data.dialogue.told import NUMBER, plural
+from data.dialogue.wordings import LISTS, WORDINGS
+
+KINDS: dict[str, dict] = LISTS["kinds"]  # "bird": what that is, and its members
+GROUPS: dict[str, dict] = LISTS["groups"]  # "birds": one of them, and the members
+EATS: dict[str, str] = LISTS["eats"]
+BARE = {"color", "number", "country", "city", "day of the week", "month", "season"}  # members without "a"
+_NO_IS_A = tuple(w for w in world.IS_A if "kind of" not in w and "type of" not in w)
+
+
+def is_a(draw: Draw) -> list[Turn]:
+    """"Is a whale an animal?": as often no as yes."""
+    kind = draw.pick(tuple(KINDS))
+    member = draw.pick(KINDS[kind]["members"])
+    named = member if kind in BARE else article(member)
+    true = {kind, KINDS[kind]["kind"]} - {""}
+    yes = draw.chance() < 0.5
+    asked = draw.pick(sorted(true)) if yes else draw.pick(("animal", "plant", *KINDS))
+    while not yes and (asked in true or member in KINDS.get(asked, {"members": ()})["members"]):
+        asked = draw.pick(("animal", "plant", *KINDS))
+    said = upper(f"Yes, {named} is {article(asked)}." if yes else f"No, {named} is not {article(asked)}.")
+    question = upper(draw.say(_NO_IS_A, x=named, c=article(asked)))
+    return [Turn(question, said, ("Yes" if yes else "No", said.split(", ", 1)[1]))]
+
+
+def name_them(draw: Draw) -> list[Turn]:
+    """All names of a short group, some of a long one, or one."""
+    way = draw.number(0, 4)
+    if way < 2:
+        group = draw.pick(LISTS["whole"])
+        members = GROUPS[group]["members"]
+        said = f"{', '.join(members[:-1])} and {members[-1]}."
+        return [Turn(draw.say(WORDINGS["name_all"], g=group), upper(said), (" ".join(members),))]
+    group = draw.pick(tuple(GROUPS))
+    one, members = GROUPS[group]["one"], GROUPS[group]["members"]
+    if way == 2:
+        question = draw.say(WORDINGS["name_one"], o=one).replace(f"a {one}", article(one))
+        member = upper(draw.pick(members))
+        return [Turn(question, f"{member}.", rule=("names", 1, *members))]
+    count = draw.number(2, min(4, len(members)))
+    chosen = draw.rng.sample(members, count)
+    said = f"{', '.join(chosen[:-1])} and {chosen[-1]}."
+    question = draw.say(WORDINGS["name_some"], n=NUMBER[count], g=group)
+    return [Turn(question, upper(said), rule=("names", count, *members))]
+
+
+def eats(draw: Draw) -> list[Turn]:
+    """What an animal eats."""
+    animal = draw.pick(tuple(EATS))
+    food, one = EATS[animal], article(animal)
+    many = {"butterfly": "butterflies", "ladybug": "ladybugs", "wolf": "wolves", "fly": "flies",
+            "goose": "geese", "deer": "deer"}.get(animal) or plural(animal)
+    question = upper(draw.say(WORDINGS["eats"], x=one, xs=many))
+    accept = (food, f"It eats {food}.", f"{many} eat {food}.")
+    return [Turn(question, f"{upper(one)} eats {food}.", accept)]

@@ -1,0 +1,42 @@
+"""Spelling any word, and rhymes."""
+
+from __future__ import annotations
+
+from data.dialogue import words
+from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.wordings import LISTS, SPELLED, WORDINGS
+
+RHYMES: dict[str, list[str]] = {}  # word -> what rhymes with it
+for _family in LISTS["rhymes"]:
+    for _word in _family:
+        RHYMES.setdefault(_word, []).extend(w for w in _family if w != _word)
+_RHYMING = tuple(RHYMES)
+INVENTED = 0.25  # of the words spelled in training
+
+
+def spell_any(draw: Draw) -> list[Turn]:
+    """Any common word, letter by letter; some words are kept for dev and test."""
+    if draw.practice(INVENTED):
+        letters = [draw.pick("bcdfghjklmnprstvwxyz" if i % 2 else "aeiou") for i in range(draw.number(3, 8))]
+        word = "".join(letters)
+    else:
+        word = draw.fresh(lambda: ("spell", draw.pick(SPELLED)))[1]
+    spelled = "-".join(word.upper())
+    accept = (" ".join(word.upper()), ", ".join(word.upper()))
+    return [Turn(draw.say(words.SPELL, w=word), f"{spelled}.", accept)]
+
+
+def rhyme(draw: Draw) -> list[Turn]:
+    """A rhyme for a word, or whether two words rhyme."""
+    word = draw.pick(_RHYMING)
+    if draw.chance() < 0.3:
+        yes = draw.chance() < 0.5
+        other = draw.pick(RHYMES[word]) if yes else draw.pick(_RHYMING)
+        while not yes and (other == word or other in RHYMES[word]):
+            other = draw.pick(_RHYMING)
+        answer = f"Yes, {word} rhymes with {other}." if yes else f"No, {word} does not rhyme with {other}."
+        question = upper(draw.say(WORDINGS["is_rhyme"], w=word, v=other))
+        return [Turn(question, answer, ("Yes" if yes else "No",))]
+    found = RHYMES[word][0]
+    accept = tuple(RHYMES[word]) + tuple(f"{upper(r)} rhymes with {word}." for r in RHYMES[word])
+    return [Turn(draw.say(WORDINGS["rhyme"], w=word), f"{upper(found)} rhymes with {word}.", accept)]
