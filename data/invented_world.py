@@ -14,7 +14,6 @@ from pathlib import Path
 from typing import NamedTuple
 
 from data.dialogue.conversation import casual, normalise
-from data.dialogue.draw import Draw
 
 TABLE = Path(__file__).with_suffix(".json")
 
@@ -55,7 +54,7 @@ def wordings(relation: str, split: str) -> list[str]:
 def question(fact: Fact, rng: random.Random, split: str) -> str:
     """A question for a fact, as people type it."""
     asked = rng.choice(wordings(fact.relation, split)).format(land=fact.land)
-    return casual(Draw(rng, split), asked)
+    return casual(rng, split, asked, fact.answer)
 
 
 def all_questions(split: str) -> list[tuple[Fact, str]]:

@@ -148,7 +148,7 @@ def typed_question(record: dict, rng: random.Random, split: str) -> dict:
     """One question about a statement as people type it, in a new wording at every call."""
     draw = Draw(rng, split)
     question = draw.pick(questions(record, draw))
-    return question | {"question": casual(draw, question["question"])}
+    return question | {"question": casual(rng, split, question["question"], question["answer"])}
 
 
 def right(answer: str, question: dict) -> bool:
