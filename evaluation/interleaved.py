@@ -148,6 +148,6 @@ def counted(name: str, answers: list[Answered]) -> Measured:
         groups[answer.group].append(answer.right)
         low, high = next(pair for pair in PLACES if answer.place <= pair[1])
         groups[f"turns {low} to {high}"].append(answer.right)
-        if answer.kind in (*CHITCHAT, "quiz"):
+        if answer.kind in (*CHITCHAT, "quiz", "fact", "fact_corrected", "no_fact"):
             groups[f"said: {answer.kind}"].append(answer.right)
     return {f"{name}/{group}": rate(right, SEED) for group, right in groups.items()}

@@ -27,7 +27,7 @@ from data.dialogue.stories import story
 from data.dialogue.things import THINGS
 from data.dialogue.typed import casual
 from data.dialogue.user_facts import UserFacts, no_fact
-from data.dialogue.word_games import rhyme, spell_any
+from data.dialogue.word_games import common, rhyme, spell_any
 from data.scenes.captions import caption
 from data.scenes.questions import questions
 from data.scenes.scene import sample_scene
@@ -192,6 +192,8 @@ def user_sentences(rng: random.Random, split: str) -> Iterator[dict]:
             continue
         turn = KINDS[kind][0](draw)[0]
         if _UNSPEAKABLE.search(turn.question) or turn.answer == social.NO_SOUND:
+            continue
+        if kind == "spell_any" and not common(turn.answer):  # nobody could hear how it is spelled
             continue
         yield {"kind": kind, "question": speakable(turn.question), "answer": turn.answer,
                "accept": list(turn.accept), "spoken": speakable(turn.answer)} | (

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from data.dialogue import words
 from data.dialogue.draw import Draw, Turn, upper
 from data.dialogue.wordings import LISTS, SPELLED, WORDINGS
@@ -10,6 +12,7 @@ RHYMES: dict[str, list[str]] = {}  # word -> what rhymes with it
 for _family in LISTS["rhymes"]:
     for _word in _family:
         RHYMES.setdefault(_word, []).extend(w for w in _family if w != _word)
+_COMMON = frozenset(SPELLED)
 _RHYMING = tuple(RHYMES)
 INVENTED = 0.25  # of the words spelled in training
 
@@ -24,6 +27,11 @@ def spell_any(draw: Draw) -> list[Turn]:
     spelled = "-".join(word.upper())
     accept = (" ".join(word.upper()), ", ".join(word.upper()))
     return [Turn(draw.say(words.SPELL, w=word), f"{spelled}.", accept)]
+
+
+def common(spelled: str) -> bool:
+    """Whether "B-A-N-A-N-A." is a common word, not one that was invented."""
+    return re.sub("[^a-z]", "", spelled.lower()) in _COMMON
 
 
 def rhyme(draw: Draw) -> list[Turn]:
