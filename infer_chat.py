@@ -91,7 +91,7 @@ def build_parser() -> argparse.ArgumentParser:
         "--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given"
     )
     write.add_argument(
-        "--num_beams", type=int, help="default: 6 for a sound, 4 to think about an image, else 1"
+        "--num_beams", type=int, help="default: 6 for a transcript, else 1"
     )
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,

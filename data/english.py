@@ -1,4 +1,4 @@
-"""A little English grammar that the model's notes and the data both need: articles and number words."""
+"""A little English grammar that chains of thought and the data both need: articles and number words."""
 
 NUMBER_WORDS = ("zero one two three four five six seven eight nine ten").split()
 

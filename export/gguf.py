@@ -3,7 +3,8 @@
     python -m export.gguf --ckpt_dir checkpoints/thinker_tiny --out thinker_tiny-f16.gguf
 
 It holds weights, vocabulary and chat template of the language part, in llama.cpp's terms for Qwen3:
-nothing is trained, merged or renumbered. Eyes, ears and voice have no counterpart there and stay out.
+nothing is trained, merged or renumbered. The encoders and the parts that speak stay out: llama.cpp has
+no counterpart of them.
 """
 
 from __future__ import annotations
@@ -201,10 +202,10 @@ def export_to_gguf(
 
     Args:
         model: an Omni, OmniModel or Thinker that was loaded from a folder.
-        quantization_type: one of TYPES, or q4_k_m, which needs llama.cpp's llama-quantize.
-        llama_cpp_path: a folder with llama.cpp's `llama-quantize` in it; default: the PATH.
-        tokenizer: default: that of the model's folder.
-        name: of the model, in the file's metadata; default: the file's.
+        quantization_type: one of TYPES, or q4_k_m (by `llama-quantize`).
+        llama_cpp_path: where `llama-quantize` is; default: the PATH.
+        tokenizer: default: the folder's.
+        name: in the metadata; default: the file's.
 
     Raises:
         UserError: an unknown type, no tokenizer, or a package that is not installed.

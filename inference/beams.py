@@ -70,7 +70,7 @@ class Search:
         return followed
 
     def end(self, score: float, answer: list[int], length: int) -> None:
-        """Note an answer that is whole, or as long as may be; the best `width` are kept."""
+        """Keep an answer that is whole, or as long as may be, if it is one of the best `width`."""
         self.ended.append((self.worth(score, length), answer))
         self.ended.sort(key=lambda one: -one[0])
         del self.ended[self.width :]

@@ -15,7 +15,7 @@ class GenerateConfig(CacheOptions):
     think: bool = True  # chain of thought about images and sounds; False = answer directly
     temperature: float = 0.0  # 0 = greedy
     do_sample: bool | None = None  # False = greedy; True = at temperature 1 unless given; None: as it says
-    num_beams: int | None = None  # None = 6 for a sound, 4 for thinking about an image, else 1
+    num_beams: int | None = None  # None = 6 for a transcript, else 1
     ctc_weight: float = 0.75  # of CTC and n-gram in transcripts, the rest is the Thinker's; 0 = off
     top_k: int | None = None  # None or 0 = off
     top_p: float | None = None  # None or 1.0 = off

@@ -60,7 +60,7 @@ def encode_media(model, images: list[Picture], sounds: list[Sound]) -> None:
     if images:
         pixels = torch.stack([one.pixels for one in images]).to(weight.device)  # (N, 3, 224, 224)
         for one, tokens in zip(images, model.encode_images(pixels), strict=True):
-            one.tokens = tokens  # (49, D)
+            one.tokens = tokens  # (50, D)
     if sounds:
         for one, encoded in zip(sounds, model.encode_audio([s.mel.to(weight) for s in sounds])):
             one.encoded, one.tokens = encoded, model.audio_projector(encoded)  # (n, C), (n, D)
@@ -76,7 +76,7 @@ def embed(model, prompts: list[Prompt]) -> Tensor:
     if not images and not sounds:
         return thinker.embed(ids)
     encode_media(model, images, sounds)
-    pictures = torch.stack([one.tokens for one in images]) if images else None  # (N, 49, D)
+    pictures = torch.stack([one.tokens for one in images]) if images else None  # (N, 50, D)
     return model.fuse(ids, pictures, [one.tokens for one in sounds])
 
 

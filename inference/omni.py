@@ -118,11 +118,13 @@ class Omni:
     ) -> Iterator[str]:
         """The answer in pieces as it is generated.
 
+        Without text pictures are described and speech is answered. Each medium may be a list.
+
         Args:
-            text: the question; without it a picture is described and speech is answered.
-            image: a path, PIL image or uint8 array, or a list of them.
-            audio: a path or (samples, rate), or a list of them.
-            video: a path, or a list of them.
+            text: the question.
+            image: a path, PIL image or uint8 array.
+            audio: a path or (samples, rate).
+            video: a path.
             system_prompt: what stands before the conversation.
             settings: fields of GenerateConfig.
         """

@@ -21,19 +21,19 @@ def symbols(path: Path) -> dict[str, int]:
     """Lines of the classes, functions, methods and assignments of a Python file, by dotted name."""
     found: dict[str, int] = {}
 
-    def visit(body: list[ast.stmt], prefix: str) -> None:
+    def collect(body: list[ast.stmt], prefix: str) -> None:
         for node in body:
             if isinstance(node, ast.ClassDef | ast.FunctionDef):
                 found[prefix + node.name] = node.lineno
                 if isinstance(node, ast.ClassDef):
-                    visit(node.body, f"{prefix}{node.name}.")
+                    collect(node.body, f"{prefix}{node.name}.")
             elif isinstance(node, ast.AnnAssign) and isinstance(node.target, ast.Name):
                 found[prefix + node.target.id] = node.lineno
             elif isinstance(node, ast.Assign):
                 names = [n.id for t in node.targets for n in ast.walk(t) if isinstance(n, ast.Name)]
                 found.update({prefix + name: node.lineno for name in names})
 
-    visit(ast.parse(path.read_text(encoding="utf-8")).body, "")
+    collect(ast.parse(path.read_text(encoding="utf-8")).body, "")
     return found
 
 

@@ -1,8 +1,8 @@
 """Service: one loaded model and what its requests share: the decode loop, worker threads, a queue.
 
-Everything that computes runs in a few threads that never change in number, so memory stays flat:
-one decodes, one thinks about media (serving/thinking.py), two speak (serving/speaking.py), one
-transcribes; others prepare prompts, encode sound and watch for speech.
+Everything that computes runs in a few threads that never change in number, so memory stays flat.
+One decodes, one thinks about media (serving/thinking.py), two speak (serving/speaking.py), one
+transcribes. Others prepare prompts, encode sound and watch for speech.
 """
 
 import asyncio

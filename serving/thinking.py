@@ -1,7 +1,7 @@
 """ThinkingEngine: chains of thought of many requests at once, apart from the loop of answers.
 
 What a request must think about its media waits here; one thread takes what waits together and runs
-it as one batch (dynamic batching). A beam search of eight pictures costs twice that of one.
+it as one batch (dynamic batching): a step for eight turns costs little more than for one.
 """
 
 from collections import deque

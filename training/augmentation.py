@@ -36,7 +36,7 @@ def perturb_vocal_tract(levels: np.ndarray, rng: np.random.Generator) -> np.ndar
     """Vocal tract length perturbation (Jaitly and Hinton 2013), three times in four. (128, T)
 
     The mel axis is stretched by up to WARP as a whole, by up to BEND in each of PARTS of it, and by up
-    to SWAY from sound to sound: a voice with other formants, another one in every epoch.
+    to SWAY from sound to sound. That is a voice with other formants, another one in every epoch.
     """
     if rng.random() < 0.25:
         return levels

@@ -43,9 +43,11 @@ class Loss:
 
     total:  sum over the slice's items, with grad. The loop divides gradients by the weight of
             the whole global batch. A term that is a mean must be multiplied by `weight`.
+
     weight: how many items `total` sums over (tokens, frames, …); 0 is allowed for a slice.
-    logs:   detached sums to log; a plain value is divided by `weight`, a pair (sum, count) by its
-            own count (for a metric that counts other things than the loss does).
+
+    logs:   detached sums to log. A plain value is divided by `weight`, a pair (sum, count) by its
+            own count: some metrics count other things than the loss does.
     """
 
     total: Tensor

@@ -79,7 +79,7 @@ class UserFacts:
         key = self._unknown()
         fact, value = FACTS[key[0]], _value(self.draw, key)
         self.known[key] = value
-        said = _filled(self._wording(fact["tell"]), key, value)
+        said = _filled(self._phrased(fact["tell"]), key, value)
         return self._noted(said, key, "fact_told")
 
     def correct(self) -> Turn:
@@ -92,7 +92,7 @@ class UserFacts:
         stated = _filled(self.draw.pick(FACTS[key[0]]["state"]), key, self.known[key])
         if not stated.startswith(("I ", self.known[key])):
             stated = stated[0].lower() + stated[1:]
-        return self._noted(self._wording(CORRECTIONS).replace("{s}", stated), key, "fact_told")
+        return self._noted(self._phrased(CORRECTIONS).replace("{s}", stated), key, "fact_told")
 
     def ask(self, key: Key | None = None) -> Turn:
         """A question for a fact that was told."""
@@ -102,7 +102,7 @@ class UserFacts:
         asked = asks[1] if len(asks) > 1 and pets == 1 and self.draw.chance() < 0.3 else asks[0]
         kind = "fact_corrected" if key in self.corrected else "fact"
         return Turn(
-            _filled(self._wording(asked["ask"]), key, value), _filled(asked["answer"], key, value),
+            _filled(self._phrased(asked["ask"]), key, value), _filled(asked["answer"], key, value),
             tuple(_filled(short, key, value) for short in asked["short"]), kind=kind,
         )
 
@@ -114,7 +114,7 @@ class UserFacts:
         asked = asks[1] if len(asks) > 1 and untold and self.draw.chance() < 0.3 else asks[0]
         answer = _filled(asked["unknown"], key)
         short = (answer.removesuffix(" Please tell me."), "I don't know.")
-        return Turn(_filled(self._wording(asked["ask"]), key), answer, short, kind="no_fact")
+        return Turn(_filled(self._phrased(asked["ask"]), key), answer, short, kind="no_fact")
 
     def next(self) -> Turn:
         """What such a user says next: tells, asks, corrects."""
@@ -134,7 +134,7 @@ class UserFacts:
             if key not in self.known:
                 return key
 
-    def _wording(self, wordings) -> str:
+    def _phrased(self, wordings) -> str:
         """A wording of this split, not filled in."""
         return self.draw.say(tuple(wordings), k="{k}", v="{v}", n="{n}", s="{s}")
 

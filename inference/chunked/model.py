@@ -31,11 +31,11 @@ def load_chunks(
     """Exported chunks as an `Omni`: with pictures, sounds and voice where the checkpoint has them.
 
     Args:
-        model_dir: a folder that `export.chunks` wrote; or the one program of a model not cut.
-        chunked, num_chunks: must say what the folder holds, where it is more than one.
-        embeddings, lm_head: other files than those in the folder.
-        cache_compiled: keep compiled forms beside the programs.
-        model_name: a folder, or a name at Hugging Face, whose tokenizer is used.
+        model_dir: a folder of `export.chunks`, or its only program.
+        chunked, num_chunks: what the folder holds, if more than one program.
+        embeddings, lm_head: else the folder's.
+        cache_compiled: keep compiled forms.
+        model_name: the tokenizer's: a folder or Hugging Face name.
 
     Raises:
         UserError: anything is missing, damaged, or does not fit.
@@ -63,11 +63,11 @@ class CoreMLLanguageModel(ChunkedThinker):
     """A language model of exported chunks; `.onnx` ones as well as Core ML's.
 
     Args:
-        model_dir: a folder of chunks, or the one program of a model that was not cut.
-        embeddings_path, lm_head_path: default: those in the folder.
-        is_chunked, num_chunks: must say what the folder holds, where it is more than one.
-        max_context_length: tokens that a conversation may have; default: what the states hold.
-        cache_compiled: keep compiled forms beside the programs.
+        model_dir: a folder of chunks, or its only program.
+        embeddings_path, lm_head_path: default: the folder's.
+        is_chunked, num_chunks: what the folder holds, if more than one program.
+        max_context_length: tokens of a conversation; default: what the states hold.
+        cache_compiled: keep compiled forms.
     """
 
     def __init__(

@@ -1,8 +1,8 @@
 """The compiled pass of the Thinker as a shared library: found, or compiled at its first use.
 
 It is kept beside the checkpoint, in `compiled/`, or in the user's cache where that cannot be
-written, under a name made of the source, torch's version and the processor: anything else is
-simply compiled again, and all of it may be deleted. A folder of weights from a stranger must never
+written. Its name is made of the source, torch's version and the processor. Anything else is compiled
+again, and all of it may be deleted. A folder of weights from a stranger must never
 run code, so a library beside a checkpoint is loaded only if this user's cache knows its digest.
 """
 

@@ -1,9 +1,9 @@
-"""Objective of the omni stage: joint instruction tuning of everything that reads, looks and hears.
+"""Objective of the omni stage: joint instruction tuning of the Thinker and the projectors.
 
-Each global batch holds every kind of sample in fixed shares: pictures, photographs and clips with
-questions, typed or spoken, transcripts, spoken questions, statements that are asked about, talk,
-dialogues (long ones with pictures and sounds in them) and plain English, so that text ability stays.
-Only the assistant's words are learnt, plain English aside.
+Each global batch holds every kind of sample in fixed shares (KINDS). Pictures, photographs, clips,
+sounds and statements come with questions. Dialogues are short and typed, or long with pictures and
+sounds in them. Plain English keeps text ability. Only the assistant's words are learnt, its thinking
+included; of plain English all are.
 """
 
 import random
