@@ -2,7 +2,8 @@
 
 kal's half of festival says which sounds follow one another, for how long and how high; another voice's
 diphones are joined instead of his. So the audio encoder meets nine more people, with the accents
-of their languages, where Debian has two English ones that may be used. Nothing of the voices' own programs is run.
+of their languages, where Debian has two English ones that may be used. Nothing of the voices' own
+programs is run.
 
 Tables say by which sounds of the other language an English one (festival's "radio" set) is said, written
 "english=other"; "a+u" is two of them, each for half of the time. Where a voice lacks a pair of sounds,
