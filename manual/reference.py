@@ -40,10 +40,13 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "recorded": "whether recorded people are trained on (needs --real_dir)",
     "ngram": "size of the n-gram model, and how much is counted besides sentences",
     "utterances": "spoken sentences",
-    "shares": "samples of each kind (glance: pictures of each set) in the pattern that a batch repeats",
-    "photos": "photographs of each set, at most (needs --real_dir)",
-    "drawn": "scenes among the photographs, with the label of none",
-    "fixed": "parts that stay as their own stages left them",
+    "shares": "samples of each kind in the pattern that a batch repeats",
+    "photos": "photographs of a step, beside its scenes (needs --real_dir)",
+    "photos_of_set": "photographs of each set, at most",
+    "photo_shares": "photographs of each set, and drawings, in the pattern that they repeat",
+    "small_scenes": "scenes among the photographs, at most, whose name is drawing",
+    "statements": "spoken statements with questions; 0: none",
+    "fixed": "parameters, by how their names begin, that stay as their own stages left them",
     "facts": "share of the rows that are facts; the others are ordinary dialogues",
 }
 EXPORTS = "inference/__init__.py"

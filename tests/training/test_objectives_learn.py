@@ -6,14 +6,18 @@ above that share when the targets are broken.
 """
 
 import copy
+import random
 from collections.abc import Callable
+from dataclasses import replace
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
+from data.scenes.render import PLANES
 from data.shards import ShardReader
 from data.speech.asr_corpus import build_hearing, dequantise_mel
 from models.ctc import ALPHABET, to_alphabet
@@ -22,6 +26,7 @@ from models.mel import log_mel
 from models.phones import IDS, PHONES
 from models.talker import align
 from tests.conftest import ROOT
+from tests.fixtures.photos import write_photos
 from training.config import TrainConfig, load_preset
 from training.objective import Objective, Paths, load_stage
 from training.objectives.tokenizer import train_tokenizer
@@ -34,6 +39,8 @@ TRAIN = {
     "vocoder": {"steps": 60, "batch_size": 4, "lr": 0.003},
     "talker": {"steps": 60, "batch_size": 4, "lr": 0.005},
     "audio": {"steps": 110, "batch_size": 8, "lr": 0.005},
+    "vision": {"steps": 60, "batch_size": 8, "lr": 0.005},
+    "omni": {"steps": 60, "batch_size": 8, "lr": 0.005},
 }
 DATA = {
     "thinker": {"corpus": {"train_tokens": 20_000, "dev_tokens": 3_000, "test_tokens": 500}},
@@ -41,6 +48,8 @@ DATA = {
     "vocoder": {"utterances": 16},
     "talker": {"utterances": 16},
     "audio": {"clips": {"engines": 16}, "noisy": 0.0, "masked": 0.0, "tempo": 0.0},
+    "vision": {"scenes": 24, "signs": 0, "held_out": 8, "photos": 16, "small_scenes": 8},
+    "omni": {"clips": 4, "held_out": 4, "signs": False, "noisy": 0.0},
 }
 # Each measure, and the objective's own loss, falls below this share of what it was before training.
 FALLS = {
@@ -49,6 +58,8 @@ FALLS = {
     "vocoder": {"mel": 0.7, "loss": 0.85},
     "talker": {"codes": 0.55, "durations": 0.5, "phones": 0.22, "loss": 0.6},
     "audio": {"letters": 0.16, "text tokens": 0.7, "loss": 0.3},
+    "vision": {"things": 0.7, "names": 0.5, "names read": 0.7, "loss": 0.7},
+    "omni": {"answers": 0.5, "thoughts": 0.5, "loss": 0.6},
 }
 
 
@@ -70,6 +81,15 @@ def paths(tmp_path_factory) -> Paths:
     codec = load_stage("codec").build(section("codec"), paths)
     learn(codec, section("codec"))
     codec.save(paths.final("codec"))
+    for corpus, name, color in (("cifar10", "cat", (20, 200, 40)), ("clothing_cc0", "hat", (200, 20, 90))):
+        images = [Image.new("RGB", (32, 32), color)] * 60
+        write_photos(folder / "real", corpus, images, [0] * 60, [name, "dog"])
+    paths = replace(paths, real=folder / "real")
+    load_stage("vision").prepare(section("vision"), paths)
+    for stage in ("vision", "audio"):
+        paths.final(stage).mkdir(parents=True)
+        load_stage(stage).build(section(stage), paths).save(paths.final(stage))
+    load_stage("omni").prepare(section("omni"), paths)
     return paths
 
 
@@ -173,6 +193,37 @@ def of_audio(objective, paths: Paths) -> dict[str, float]:
     return {"letters": float(sum(letters)) / 8, "text tokens": float(sum(tokens)) / 8}
 
 
+def of_vision(objective, paths: Paths) -> dict[str, float]:
+    """Nats a cell of what stands in it, and nats a photograph of its name, by the head and as it reads."""
+    model, photos = objective.model, objective.photos
+    reader = ShardReader(paths.data / "scenes_train")
+    batch = objective.items([reader[i] for i in range(16)])
+    cells = batch["cells"][:, PLANES.index("object")].flatten()  # (16 * 49,)
+    tokens = model.vision(batch["pixels"])  # (16, 50, D)
+    logits = model.heads["object"](tokens[:, :-1]).flatten(0, 1)[cells > 0]
+    totals = {"things": F.cross_entropy(logits, cells[cells > 0])}
+    small, name = (np.concatenate([found[i] for found in photos.sets.values()]) for i in (0, 1))
+    whole = model.vision.global_token(torch.from_numpy(small))
+    totals["names"] = F.cross_entropy(model.heads["name"](whole), torch.from_numpy(name))
+    totals["names read"] = F.cross_entropy(model.reader.names_read(whole), torch.from_numpy(name))
+    return {name: float(value) for name, value in totals.items()}
+
+
+def of_omni(objective, paths: Paths) -> dict[str, float]:
+    """Nats a token of answers and of chains of thought about training pictures."""
+    tokenizer, totals = objective.tokenizer, {"answers": [], "thoughts": []}
+    for index in range(12):
+        sample = objective.sample("picture", random.Random(index), "train", 0.5)
+        batch = objective.collate([sample])
+        ids, learnt = batch["ids"][0], batch["targets"][0] != -100  # (L,)
+        thought = (ids == tokenizer.think).cumsum(0) > (ids == tokenizer.think_end).cumsum(0)
+        logits = objective.model.logits(batch, torch.ones_like(batch["ids"], dtype=torch.bool))  # (L, V)
+        nats = F.cross_entropy(logits[:-1], ids[1:], reduction="none")
+        totals["answers"] += nats[(learnt & ~thought)[:-1]].tolist()
+        totals["thoughts"] += nats[(learnt & thought)[:-1]].tolist()
+    return {name: sum(values) / len(values) for name, values in totals.items()}
+
+
 def nats_a_label(scores: Tensor, labels: list[int]) -> Tensor:
     """CTC loss of one row, (S, 1, classes), over how many labels it has."""
     sizes = torch.tensor([len(scores)]), torch.tensor([len(labels)])
@@ -181,6 +232,7 @@ def nats_a_label(scores: Tensor, labels: list[int]) -> Tensor:
 
 MEASURES = {
     "thinker": of_thinker, "codec": of_codec, "vocoder": of_vocoder, "talker": of_talker, "audio": of_audio,
+    "vision": of_vision, "omni": of_omni,
 }
 
 
@@ -202,12 +254,28 @@ def broken_audio(batch: dict) -> dict:
     return batch | {key: batch[key][1:] + batch[key][:1] for key in ("letters", "text_tokens", "ends")}
 
 
+def broken_vision(batch: dict) -> dict:
+    """Another scene's cells, and another photograph's name."""
+    photos = batch["photos"] | {key: batch["photos"][key].roll(1, 0) for key in ("name", "pasted")}
+    return batch | {"cells": batch["cells"].roll(1, 0), "photos": photos}
+
+
+def broken_omni(batch: dict) -> dict:
+    """Tokens to be learnt in another order."""
+    targets = batch["targets"].clone()
+    learnt = targets != -100
+    targets[learnt] = targets[learnt][torch.randperm(int(learnt.sum()))]
+    return batch | {"targets": targets}
+
+
 BROKEN = {
     "thinker": shuffled,
     "codec": None,  # its loss is broken instead
     "vocoder": lambda batch: batch | {"wave": batch["wave"].roll(1, 0)},
     "talker": broken_talker,
     "audio": broken_audio,
+    "vision": broken_vision,
+    "omni": broken_omni,
 }
 
 
