@@ -1,7 +1,7 @@
 """Naming what real photographs show, on test parts that no training saw.
 
 Asked through the chat in held-out wordings; an answer is right when it names the label and nothing
-else that photographs show. Controls: another photograph, and the same model without its photo classifier.
+else that photographs show. The control is another photograph.
 """
 
 from __future__ import annotations
@@ -43,9 +43,6 @@ def ask_photos(asker: Asker, setting: Setting) -> Measured:
     wrong = [few[i] for i in another(len(few))]
     shuffled = asking(asker, shards, "name", few, wrong, known, "photos, shuffled")
     figures["photo_shuffled/all"] = rate(shuffled, SEED)
-    with asker.lacking("glance"):
-        without = asking(asker, shards, "name", few, few, known, "photos, without the glance")
-    figures["photo_no_glance/all"] = rate(without, SEED)
     return figures
 
 

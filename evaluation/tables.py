@@ -97,7 +97,6 @@ def photos(results: Results) -> str:
         ("10 kinds of clothing", "photo/clothing_cc0"),
         ("is it a …? (all sets)", "photo/check"),
         ("control: another photograph (all sets)", "photo_shuffled/all"),
-        ("control: without the photo classifier (all sets)", "photo_no_glance/all"),
     ]
     return table(
         ["photographs, unseen", "right"], [[what, show(results, "vision", key)] for what, key in rows]

@@ -20,15 +20,15 @@ MAX_THINKING = 160  # tokens of a line: nine things in an image take 100
 
 
 def think(omni, prompts: list[Prompt], config: GenerateConfig, room: int) -> list[Prompt]:
-    """The prompts, each with its thinking as the opening of the answer.
+    """User turns, each with its thinking as the opening of the answer.
 
-    Prompts without media have none, nor those whose answer is a transcript, nor those whose media
-    leave no room for it.
+    Turns without media have none, nor those whose answer is a transcript, nor those whose media leave
+    no room for it. Thinking depends on nothing that was said before.
 
     Args:
         omni: the `Omni` that is asked.
-        prompts: of one turn each, or whole conversations.
-        room: tokens that a prompt may have.
+        prompts: the turns, without bos.
+        room: tokens that a turn may have.
     """
     tokenizer = omni.tokenizer
     thinking = {
@@ -69,7 +69,8 @@ def write(omni, prompts: dict[int, Prompt], config: GenerateConfig, closes) -> d
             config, max_new_tokens=MAX_THINKING, temperature=0.0, repetition_penalty=1.0, top_k=None,
             top_p=None, min_p=None, stop_strings=(), eos_token_id=end, suppress_tokens=unwanted,
         )
-        replies = generate_batch(omni.model, list(group.values()), greedy, omni.tokenizer)
+        whole = [omni.head(None, config) + one for one in group.values()]
+        replies = generate_batch(omni.model, whole, greedy, omni.tokenizer)
         for (i, one), reply in zip(group.items(), replies, strict=True):
             written[i] = replace(one, ids=[*one.ids, *reply, end], asked=None)
     return written

@@ -40,13 +40,13 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "recorded": "whether recorded people are trained on (needs --real_dir)",
     "ngram": "size of the n-gram model, and how much is counted besides sentences",
     "utterances": "spoken sentences",
-    "statements": "utterances of the statements that are asked about",
     "shares": "samples of each kind in the pattern that a batch repeats",
     "photos": "photographs of a step, beside its scenes (needs --real_dir)",
     "photos_of_set": "photographs of each set, at most",
-    "small_scenes": "scenes that are shown among the photographs, as drawings",
-    "photo_shares": "photographs of each set, and drawings, in the pattern that a step repeats",
-    "fixed": "parts that stay as their own stages left them",
+    "photo_shares": "photographs of each set, and drawings, in the pattern that they repeat",
+    "small_scenes": "scenes among the photographs, at most, whose name is drawing",
+    "statements": "spoken statements with questions; 0: none",
+    "fixed": "parameters, by how their names begin, that stay as their own stages left them",
     "facts": "share of the rows that are facts; the others are ordinary dialogues",
 }
 EXPORTS = "inference/__init__.py"

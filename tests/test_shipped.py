@@ -100,7 +100,7 @@ def test_each_medium_is_encoded_once_a_request(omni):
     image = str(ROOT / "examples" / "sample_image.png")
     counts = parts_that_run(omni.model, lambda: session.ask("How many things?", image=image))
     assert counts.pop("vision") == counts.pop("vision_projector") == 1
-    assert counts.keys() <= {"thinker", "glance"}
+    assert counts.keys() <= {"thinker"}
     assert "vision" not in parts_that_run(omni.model, lambda: session.ask("What color is the star?"))
     sound = str(ROOT / "examples" / "sample_audio.wav")
     counts = parts_that_run(omni.model, lambda: omni.transcribe(sound))

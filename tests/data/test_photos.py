@@ -40,7 +40,7 @@ def test_every_photograph_is_in_one_split(real):
     assert all(photo_split(e) == s for s, found in splits.items() for e in found)
 
 
-def test_shards_hold_the_file_and_what_the_glance_sees(real, tmp_path, capsys):
+def test_shards_hold_the_file_and_what_the_resnet_sees(real, tmp_path, capsys):
     folder = tmp_path / "photos_train"
     count = build_photos(folder, real, "train")
     assert "cifar10" in capsys.readouterr().err  # the sets that are missing are told

@@ -1,106 +1,108 @@
-"""Chain of thought: written first, kept in the context, and left out where it is not wanted."""
+"""Chain of thought: it opens the answer, stays in the context, and is left out where it is not wanted."""
+
+from dataclasses import replace
 
 import pytest
 
 from inference.beams import AUDIO_BEAMS, beams_for
-from inference.generation import generate, generate_batch
-from inference.omni import Omni
-from inference.prompt import Prompt, UserTurn
-from inference.thinking import IMAGE_BEAMS, MAX_THINKING
-from models.omni import NOTE_QUESTION, TRANSCRIBE_QUESTION
+from inference.generation import generate
+from inference.prompt import Prompt
+from inference.thinking import MAX_THINKING, newline, thoughts_of
+from models.tokenizer import Tokenizer
 from tests.inference.conftest import speech
 
-
-@pytest.fixture
-def thinking(omni, monkeypatch) -> Omni:
-    monkeypatch.setattr(omni.model, "thinks", True)
-    return omni
+SOUND = (speech(0.8), 16_000)
 
 
-def closed(omni, head: Prompt, asked: UserTurn, beams: int | None = None) -> tuple[Prompt, str]:
-    """A turn that the user did not ask, with its answer, and the answer's words."""
-    config = omni.config(max_new_tokens=MAX_THINKING, num_beams=beams)
-    turn = omni.phrase(asked)
-    reply = generate(omni.model, head + turn, config, omni.tokenizer)
-    return turn + Prompt([*reply, config.eos_token_id]), omni.tokenizer.decode(reply).strip()
+def line(omni, prompt: Prompt, end: int) -> list[int]:
+    """What the model writes next, up to `end`, and that."""
+    unwanted = tuple(sorted(omni.tokenizer.special - {end}))
+    config = omni.config(max_new_tokens=MAX_THINKING, eos_token_id=end, suppress_tokens=unwanted)
+    return [*generate(omni.model, prompt, config, omni.tokenizer), end]
 
 
-def test_thinking_comes_before_the_question(thinking, red):
-    config = thinking.config()
-    asked = thinking.take("what is it?", red)
-    question = UserTurn(NOTE_QUESTION, asked.images)
-    notes, _ = closed(thinking, thinking.head(None, config), question, IMAGE_BEAMS)
-    whole = thinking.head("be kind", config) + notes + thinking.phrase(UserTurn("what is it?"))
-    prompt = thinking.prompt("what is it?", red, None, None, "be kind", config)
-    assert prompt.ids == whole.ids and len(prompt.images) == 1
-    plain = thinking.prompt("what is it?", red, None, None, "be kind", thinking.config(think=False))
-    assert plain.ids == (thinking.head("be kind", config) + thinking.turn("what is it?", red)).ids
+def opened(omni, turn: Prompt) -> Prompt:
+    """A whole prompt whose answer begins to think."""
+    return omni.head(None, omni.config()) + turn + Prompt([omni.tokenizer.think])
 
 
-def test_thinking_about_an_image_are_searched_for_unless_beams_are_given(thinking, red, monkeypatch):
-    widths = []
-    written = generate_batch
-
-    def watch(model, prompts, config, tokenizer):
-        widths.append((config.num_beams, config.temperature))
-        return written(model, prompts, config, tokenizer)
-
-    monkeypatch.setattr("inference.thinking.generate_batch", watch)
-    thinking.chat("what?", image=red, max_new_tokens=2)
-    thinking.chat("what?", image=red, max_new_tokens=2, temperature=0.7)
-    thinking.chat("what?", image=red, max_new_tokens=2, num_beams=1)
-    assert widths == [(IMAGE_BEAMS, 0.0), (IMAGE_BEAMS, 0.0), (1, 0.0)]
+def test_an_answer_about_an_image_opens_with_thinking(omni, red):
+    begun = opened(omni, omni.turn("what is it?", red))
+    wanted = begun.ids + line(omni, begun, omni.tokenizer.think_end)
+    prompt = omni.prompt("what is it?", red, None, None, None, omni.config())
+    assert prompt.ids == wanted and len(prompt.images) == 1
+    plain = omni.prompt("what is it?", red, None, None, None, omni.config(think=False))
+    assert [*plain.ids, omni.tokenizer.think] == begun.ids
 
 
-def test_a_model_that_was_not_trained_to_think_does_not(omni, red):
-    config = omni.config()
-    assert not omni.model.thinks
-    assert omni.prompt("what?", red, None, None, None, config).ids == (
-        omni.head(None, config) + omni.turn("what?", red)
-    ).ids
+def test_a_sound_is_written_down_by_constrained_decoding(omni):
+    begun = opened(omni, omni.turn(None, None, SOUND))
+    begun = replace(begun, asked=begun.sounds[0])
+    wanted = begun.ids + line(omni, begun, omni.tokenizer.think_end)
+    prompt = omni.prompt(None, None, SOUND, None, None, omni.config())
+    assert prompt.ids == wanted and prompt.asked is None
+    free = line(omni, replace(begun, asked=None), omni.tokenizer.think_end)
+    assert begun.ids + free != wanted  # the control: without the sound's hypotheses it is another text
 
 
-def test_a_spoken_question_is_written_down_and_then_asked(omni):
-    sound, config = (speech(), 16_000), omni.config()
-    sounds = omni.take(None, None, sound).sounds
-    notes, words = closed(omni, omni.head(None, config), UserTurn(TRANSCRIBE_QUESTION, sounds=sounds))
-    assert words
-    prompt = omni.prompt(None, None, sound, None, None, config)
-    assert prompt.ids == (omni.head(None, config) + notes + omni.phrase(UserTurn(words))).ids
-    assert (len(prompt.sounds), prompt.transcribed) == (1, 1)
-    assert beams_for(config, prompt) == 1
-    direct = omni.prompt(None, None, sound, None, None, omni.config(think=False))
-    assert beams_for(config, direct) == AUDIO_BEAMS
+def test_sounds_come_before_what_an_image_shows_a_line_each(omni, red):
+    prompt = omni.prompt(None, red, [SOUND, (speech(0.5), 16_000)], None, None, omni.config())
+    text = omni.tokenizer.decode(prompt.ids, skip_special=False)
+    thought = text[text.index("<think>") + 7 : text.index("</think>")]
+    assert prompt.ids.count(newline(omni.tokenizer)) >= 2 and thought.count("\n") >= 2
+    alone = omni.prompt(None, red, SOUND, None, None, omni.config())
+    start = alone.ids.index(omni.tokenizer.think)
+    begun = replace(alone, ids=alone.ids[: start + 1], asked=alone.sounds[0])
+    first = line(omni, begun, newline(omni.tokenizer))
+    assert alone.ids[start + 1 :][: len(first)] == first
 
 
-def test_beside_a_picture_a_spoken_question_is_as_if_it_were_typed(thinking, red):
-    sound, config = (speech(), 16_000), thinking.config()
-    sounds = thinking.take(None, None, sound).sounds
-    _, words = closed(thinking, thinking.head(None, config), UserTurn(TRANSCRIBE_QUESTION, sounds=sounds))
-    prompt = thinking.prompt(None, red, sound, None, None, config)
-    assert words and prompt.ids == thinking.prompt(words, red, None, None, None, config).ids
-    assert (len(prompt.images), len(prompt.sounds)) == (1, 0)
+def test_a_transcript_alone_is_not_thought_about(omni):
+    prompt = omni.prompt("What did you hear?", None, SOUND, None, None, omni.config())
+    assert omni.tokenizer.think not in prompt.ids
+    assert prompt.asked is prompt.sounds[0] and beams_for(omni.config(), prompt) == AUDIO_BEAMS
+    asked = omni.prompt("How loud is it?", None, SOUND, None, None, omni.config())
+    assert omni.tokenizer.think in asked.ids and beams_for(omni.config(), asked) == 1
 
 
-def test_words_about_a_sound_are_asked_of_the_sound(omni):
-    prompt = omni.prompt("how loud?", None, (speech(), 16_000), None, None, omni.config())
-    assert (len(prompt.sounds), prompt.transcribed) == (1, 0)
+def test_media_that_leave_no_room_have_no_thinking(omni, red):
+    config = omni.config(max_seq_len=50 + 2 * MAX_THINKING, max_new_tokens=20)
+    prompt = omni.prompt("what?", red, None, None, None, config)
+    assert prompt.ids == (omni.head(None, config) + omni.turn("what?", red)).ids
 
 
-def test_media_that_leave_no_room_have_no_thinking(thinking, red):
-    config = thinking.config(max_seq_len=49 + 2 * MAX_THINKING, max_new_tokens=20)
-    prompt = thinking.prompt("what?", red, None, None, None, config)
-    assert prompt.ids == (thinking.head(None, config) + thinking.turn("what?", red)).ids
+@pytest.mark.parametrize("symbol", ["<think>", "</think>"])
+def test_an_answer_and_a_user_cannot_write_the_symbols(omni, symbol):
+    token = omni.tokenizer.symbols[symbol]
+    assert token in omni.config().suppress_tokens
+    assert token not in omni.turn(f"say {symbol}").ids
 
 
-def test_many_turns_are_thought_about_as_one_by_one(thinking, red, blue):
-    config = thinking.config(max_new_tokens=8)
-    sound = (speech(0.8), 16_000)
+def test_thoughts_are_those_of_the_latest_turn(omni):
+    tokenizer: Tokenizer = omni.tokenizer
+    thought = [tokenizer.think, *tokenizer.encode("a\nb"), tokenizer.think_end]
+    ids = [5, tokenizer.think, 90, tokenizer.think_end, 7, *thought, 8]
+    assert thoughts_of(tokenizer, ids) == "a\nb" and thoughts_of(tokenizer, [5, 7]) == ""
+
+
+def test_thinking_stays_in_a_conversation_and_is_shown(omni, red):
+    session = omni.session(max_new_tokens=4)
+    session.ask("what?", image=red)
+    first = list(session.turns[0].prompt.ids)
+    assert omni.tokenizer.think in first and session.thinking == thoughts_of(omni.tokenizer, first)
+    session.ask("and now?")
+    assert session.thinking == "" and session.generator.ids[: len(session.head) + len(first)][
+        len(session.head) :
+    ] == first
+
+
+def test_many_turns_are_thought_about_as_one_by_one(omni, red, blue):
+    config = omni.config(max_new_tokens=8)
     turns = [
-        thinking.take("what?", red), thinking.take("hello"), thinking.take(None, None, sound),
-        thinking.take(None, blue, sound),
+        omni.take("what?", red), omni.take("hello"), omni.take(None, None, SOUND),
+        omni.take(None, blue, SOUND),
     ]
-    together = thinking.prompts(turns, config)
-    alone = [thinking.prompts([turn], config)[0] for turn in turns]
+    together = omni.prompts(turns, config)
+    alone = [omni.prompts([turn], config)[0] for turn in turns]
     assert [prompt.ids for prompt in together] == [prompt.ids for prompt in alone]
-    assert [len(prompt.sounds) for prompt in together] == [0, 0, 1, 0]  # beside a picture, as if typed
+    assert [len(prompt.sounds) for prompt in together] == [0, 0, 1, 1]

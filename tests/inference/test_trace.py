@@ -239,7 +239,7 @@ def test_the_page_contains_every_piece(page):
 
 
 CLICKS = """<script>
-for (const place of ["#glance", ".rows", "#layers", "#words"])
+for (const place of ["#overview", ".rows", "#layers", "#words"])
   document.querySelector(place).lastElementChild.click();
 for (const name of ["exact", "contrast"]) document.getElementById(name).click();
 const pixels = canvas => canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;

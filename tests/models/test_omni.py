@@ -7,23 +7,35 @@ import torch
 from PIL import Image
 
 from models.audio import AudioConfig, AudioEncoder, audio_tokens
+from models.image import image_to_tensor
 from models.mel import HOP, SILENCE, log_mel, mel_filters
 from models.omni import OmniModel
-from models.vision import VisionConfig, VisionEncoder, image_to_tensor
+from models.resnet import shrink
+from models.vision import VisionConfig, VisionEncoder
 
 SHIPPED = Path(__file__).resolve().parents[2] / "checkpoints" / "omni_sft_tiny"
 NANO = {"num_heads": 2, "num_kv_heads": 1, "head_dim": 16, "intermediate_size": 48}
 
 
 @torch.no_grad()
-def test_a_picture_is_49_tokens_of_uint8_pixels_only():
+def test_a_picture_is_50_tokens_of_uint8_pixels_only():
     encoder = VisionEncoder(VisionConfig(hidden_size=32, num_layers=1, stem_size=8, **NANO))
     pixels = torch.randint(0, 256, (2, 3, 224, 224), dtype=torch.uint8)
-    assert encoder(pixels).shape == (2, 49, 32)
+    assert encoder(pixels).shape == (2, 50, 32)
     with pytest.raises(TypeError, match="uint8"):
         encoder(pixels.float())  # scaled twice would look almost right
     with pytest.raises(ValueError, match="224"):
         encoder(pixels[..., :100])
+
+
+@torch.no_grad()
+def test_the_global_token_sees_the_whole_and_a_batch_is_as_one_by_one():
+    encoder = VisionEncoder(VisionConfig(hidden_size=32, num_layers=1, stem_size=8, **NANO)).eval()
+    pixels = torch.randint(0, 256, (3, 3, 224, 224), dtype=torch.uint8)
+    whole = encoder(pixels)[:, -1]  # (3, 32)
+    torch.testing.assert_close(whole, encoder.global_token(shrink(pixels)))
+    torch.testing.assert_close(encoder(pixels[1:2])[:, -1], whole[1:2], rtol=1e-4, atol=1e-5)
+    assert not torch.allclose(encoder.train()(pixels[1:2])[:, -1], whole[1:2], atol=1e-3)  # batch norm
 
 
 def test_pictures_of_every_mode_become_upright_rgb_on_white():
@@ -75,8 +87,8 @@ def test_mel_has_a_frame_every_10_ms_and_no_dead_bin():
 def test_media_take_their_own_places(nano_omni_dir):
     omni = OmniModel.from_pretrained(nano_omni_dir)
     image, sound, word = omni.image_token, omni.audio_token, 20
-    ids = torch.tensor([[word, *[image] * 49, word, *[sound] * 3, *[image] * 49, word]])
-    pictures = torch.randn(2, 49, 64)
+    ids = torch.tensor([[word, *[image] * 50, word, *[sound] * 3, *[image] * 50, word]])
+    pictures = torch.randn(2, 50, 64)
     clip = torch.randn(3, 64)
     x = omni.fuse(ids, pictures, [clip])
     assert torch.equal(x[0, 1:50], pictures[0])

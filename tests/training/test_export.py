@@ -5,7 +5,6 @@ import shutil
 from pathlib import Path
 
 import pytest
-from models.glance import Glance, GlanceConfig
 
 from inference import Omni
 from inference.speech import Speaker
@@ -38,8 +37,6 @@ def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
         kind.from_pretrained(nano_omni_dir, stage).save_pretrained(paths.final(stage))
     frontend = Frontend.from_pretrained(nano_omni_dir, "frontend")
     frontend.save_pretrained(paths.final("talker") / "frontend")
-    glance = Glance(GlanceConfig([4, 8], hidden_size=64, names=["fox"]))
-    glance.save_pretrained(paths.final("naming"))
     count_ngrams(["the fox", "a fox"] * 3, 10, 10, 10).save(paths.final("audio") / FILE)
     return paths
 
@@ -53,7 +50,6 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
         assert card.startswith("---\nlicense: apache-2.0\n")
         assert "python train.py thinker --preset nano" in card and "<!-- results:" in card
         assert (folder / "training" / "thinker.json").is_file()
-    assert Glance.from_pretrained(omni, "glance").config.names == ["fox"]  # as stage naming left it
     assert "fox" in NgramLM.load(omni / FILE).words
     assert OmniModel.from_pretrained(omni).ngram is not None
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000

@@ -6,14 +6,19 @@ above that share when the targets are broken.
 """
 
 import copy
+import random
 from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
+from data.scenes.render import PLANES
 from data.shards import ShardReader
 from data.speech.asr_corpus import build_hearing, dequantise_mel
 from models.ctc import ALPHABET, to_alphabet
@@ -22,6 +27,7 @@ from models.mel import log_mel
 from models.phones import IDS, PHONES
 from models.talker import align
 from tests.conftest import ROOT
+from tests.fixtures.photos import write_photos
 from training.config import TrainConfig, load_preset
 from training.objective import Objective, Paths, load_stage
 from training.objectives.tokenizer import train_tokenizer
@@ -34,6 +40,8 @@ TRAIN = {
     "vocoder": {"steps": 60, "batch_size": 4, "lr": 0.003},
     "talker": {"steps": 60, "batch_size": 4, "lr": 0.005},
     "audio": {"steps": 110, "batch_size": 8, "lr": 0.005},
+    "vision": {"steps": 60, "batch_size": 8, "lr": 0.002},
+    "omni": {"steps": 60, "batch_size": 8, "lr": 0.005},
 }
 DATA = {
     "thinker": {"corpus": {"train_tokens": 20_000, "dev_tokens": 3_000, "test_tokens": 500}},
@@ -41,6 +49,11 @@ DATA = {
     "vocoder": {"utterances": 16},
     "talker": {"utterances": 16},
     "audio": {"clips": {"engines": 16}, "noisy": 0.0, "masked": 0.0, "tempo": 0.0},
+    "vision": {
+        "scenes": 24, "signs": 0, "held_out": 8, "photos": 16, "small_scenes": 8,
+        "photo_shares": {"cifar10": 6, "clothing_cc0": 6, "drawing": 4},
+    },
+    "omni": {"clips": 4, "held_out": 4, "signs": False, "noisy": 0.0},
 }
 # Each measure, and the objective's own loss, falls below this share of what it was before training.
 FALLS = {
@@ -49,6 +62,8 @@ FALLS = {
     "vocoder": {"mel": 0.7, "loss": 0.85},
     "talker": {"codes": 0.55, "durations": 0.5, "phones": 0.22, "loss": 0.6},
     "audio": {"letters": 0.16, "text tokens": 0.7, "loss": 0.3},
+    "vision": {"colours": 0.8, "names": 0.5, "names read": 0.5, "loss": 0.7},
+    "omni": {"answers": 0.5, "thoughts": 0.5, "loss": 0.6},
 }
 
 
@@ -70,7 +85,22 @@ def paths(tmp_path_factory) -> Paths:
     codec = load_stage("codec").build(section("codec"), paths)
     learn(codec, section("codec"))
     codec.save(paths.final("codec"))
+    for corpus, name, green in (("cifar10", "cat", 200), ("clothing_cc0", "hat", 20)):
+        images = [Image.new("RGB", (32, 32), (2 * i, green, 40)) for i in range(120)]
+        write_photos(folder / "real", corpus, images, [0] * 120, [name, "dog"])
+    load_stage("vision").prepare(section("vision"), replace(paths, real=folder / "real"))
+    load_stage("vision").build(section("vision"), paths).save(made_folder(paths, "vision"))
+    audio = load_stage("audio").build(section("audio"), paths).model
+    audio.audio.save_pretrained(made_folder(paths, "audio"))
+    audio.projector.save_pretrained(paths.final("audio") / "projector")
+    load_stage("omni").prepare(section("omni"), paths)
     return paths
+
+
+def made_folder(paths: Paths, stage: str) -> Path:
+    """Where a stage leaves its parts."""
+    paths.final(stage).mkdir(parents=True)
+    return paths.final(stage)
 
 
 def section(stage: str) -> dict:
@@ -173,6 +203,45 @@ def of_audio(objective, paths: Paths) -> dict[str, float]:
     return {"letters": float(sum(letters)) / 8, "text tokens": float(sum(tokens)) / 8}
 
 
+def of_vision(objective, paths: Paths) -> dict[str, float]:
+    """Nats of a thing's colour and a photograph's name, by the head and as it reads, beside those of
+    another thing's or photograph's, since few are frequent."""
+    model, photos = objective.model, objective.photos
+    reader = ShardReader(paths.data / "scenes_train")
+    batch = objective.items([reader[i] for i in range(16)])
+    things, colours = (batch["cells"][:, PLANES.index(plane)].flatten() for plane in ("object", "color"))
+    tokens = model.vision(batch["pixels"])[:, :-1]  # (16, 49, D)
+    logits = model.heads["color"](tokens).flatten(0, 1)[things > 0]
+    small, name = (np.concatenate([found[i] for found in photos.sets.values()]) for i in (0, 1))
+    whole, name = model.vision.global_token(torch.from_numpy(small)), torch.from_numpy(name)
+    return {
+        "colours": beside_another(logits, colours[things > 0]),
+        "names": beside_another(model.heads["name"](whole), name),
+        "names read": beside_another(model.reader.names_read(whole), name),
+    }
+
+
+def beside_another(logits: Tensor, labels: Tensor) -> float:
+    """Nats of labels, as a share of those of the same labels in another order."""
+    order = torch.randperm(len(labels), generator=torch.Generator().manual_seed(0))
+    return float(F.cross_entropy(logits, labels) / F.cross_entropy(logits, labels[order]))
+
+
+def of_omni(objective, paths: Paths) -> dict[str, float]:
+    """Nats a token of answers and of chains of thought about training pictures."""
+    tokenizer, totals = objective.tokenizer, {"answers": [], "thoughts": []}
+    for index in range(12):
+        sample = objective.sample("picture", random.Random(index), "train", 0.5)
+        batch = objective.collate([sample])
+        ids, learnt = batch["ids"][0], batch["targets"][0] != -100  # (L,)
+        thought = (ids == tokenizer.think).cumsum(0) > (ids == tokenizer.think_end).cumsum(0)
+        logits = objective.model.logits(batch, torch.ones_like(batch["ids"], dtype=torch.bool))  # (L, V)
+        nats = F.cross_entropy(logits[:-1], ids[1:], reduction="none")
+        totals["answers"] += nats[(learnt & ~thought)[:-1]].tolist()
+        totals["thoughts"] += nats[(learnt & thought)[:-1]].tolist()
+    return {name: sum(values) / len(values) for name, values in totals.items()}
+
+
 def nats_a_label(scores: Tensor, labels: list[int]) -> Tensor:
     """CTC loss of one row, (S, 1, classes), over how many labels it has."""
     sizes = torch.tensor([len(scores)]), torch.tensor([len(labels)])
@@ -181,6 +250,7 @@ def nats_a_label(scores: Tensor, labels: list[int]) -> Tensor:
 
 MEASURES = {
     "thinker": of_thinker, "codec": of_codec, "vocoder": of_vocoder, "talker": of_talker, "audio": of_audio,
+    "vision": of_vision, "omni": of_omni,
 }
 
 
@@ -202,12 +272,29 @@ def broken_audio(batch: dict) -> dict:
     return batch | {key: batch[key][1:] + batch[key][:1] for key in ("letters", "text_tokens", "ends")}
 
 
+def broken_vision(batch: dict) -> dict:
+    """Another scene's cells, and another photograph's name."""
+    order = torch.randperm(len(batch["photos"]["name"]))
+    photos = batch["photos"] | {key: batch["photos"][key][order] for key in ("name", "pasted")}
+    return batch | {"cells": batch["cells"].roll(1, 0), "photos": photos}
+
+
+def broken_omni(batch: dict) -> dict:
+    """Tokens to be learnt in another order."""
+    targets = batch["targets"].clone()
+    learnt = targets != -100
+    targets[learnt] = targets[learnt][torch.randperm(int(learnt.sum()))]
+    return batch | {"targets": targets}
+
+
 BROKEN = {
     "thinker": shuffled,
     "codec": None,  # its loss is broken instead
     "vocoder": lambda batch: batch | {"wave": batch["wave"].roll(1, 0)},
     "talker": broken_talker,
     "audio": broken_audio,
+    "vision": broken_vision,
+    "omni": broken_omni,
 }
 
 

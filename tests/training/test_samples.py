@@ -48,7 +48,7 @@ def test_reading_rewards_the_right_words_and_places():
     _, cells = render_with_cells(SCENE)
     tokenizer = Tokenizer("checkpoints/omni_sft_tiny/tokenizer.model")
     torch.manual_seed(0)
-    reader = WordReader(8, torch.randn(tokenizer.vocab_size, 64), tokenizer)
+    reader = WordReader(8, torch.randn(tokenizer.vocab_size, 64), tokenizer, ["fox"])
     flat = torch.from_numpy(cells.astype(np.int64)).flatten(1)[None]  # (1, planes, 49)
     where = torch.from_numpy(places(SCENE, cells))[None]
     read = reader.one * (flat[0, PLANES.index("centre")] > 0)[:, None]
