@@ -116,5 +116,6 @@ def test_two_sounds_and_a_picture_are_thought_about_a_line_each(monkeypatch):
     assert [part["type"] for part in question["content"]] == ["audio", "audio", "text"]
     assert answer["content"][0]["text"] == "A dog.\nTwo cats." and len(sample["sounds"]) == 2
     record = {"mel": mel, "text": "How many?", "question": {"answer": "Four."}}
-    spoken = samples.spoken_picture_sample(record, {"scene": SCENE.to_dict(), "image": b""}, random.Random(0))
+    scene = {"scene": SCENE.to_dict(), "image": b""}
+    spoken = samples.spoken_picture_sample(record, scene, random.Random(0))
     assert spoken["messages"][1]["content"][0]["text"] == f"How many?\n{scene_thinking(SCENE)}"
