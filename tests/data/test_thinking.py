@@ -10,7 +10,6 @@ from data.scenes.questions import scene_groups
 from data.scenes.scene import Background, Scene, Thing, sample_scene
 from data.scenes.sights import reading_order
 from data.scenes.thinking import clip_thinking, scene_thinking
-from models.omni import NOTE_QUESTION
 from models.tokenizer import Tokenizer
 from training import samples
 
@@ -70,15 +69,17 @@ def record() -> dict:
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
-def test_samples_begin_with_thinking_or_with_the_picture(record, monkeypatch, share):
+def test_the_first_answer_opens_with_thinking(record, monkeypatch, share):
     monkeypatch.setattr(samples, "THINKING", share)
     sample = samples.picture_sample(record, random.Random(0))
-    first, *_ = sample["messages"]
-    assert first["content"][0] == {"type": "image"}
-    assert (first["content"][1]["text"] == NOTE_QUESTION) == bool(share)
-    assert len(sample["messages"]) == 2 * (2 + bool(share))
-    shown = [p for m in sample["messages"] for p in m["content"] if isinstance(p, dict)]
-    assert sum(p["type"] == "image" for p in shown) == len(sample["images"]) == 1
+    asked, answer, *later = sample["messages"]
+    assert asked["content"][0] == {"type": "image"} and asked["content"][1]["type"] == "text"
+    kinds = [part["type"] for part in answer["content"]]
+    assert kinds == (["thinking", "text"] if share else ["text"])
+    if share:
+        assert answer["content"][0]["text"] == scene_thinking(SCENE)
+    assert len(later) == 2 and all(part["type"] == "text" for m in later for part in m["content"])
+    assert len(sample["images"]) == 1
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])
@@ -86,22 +87,35 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
     monkeypatch.setattr(samples, "THINKING", share)
     mel = np.zeros((128, 80), np.uint8)
     record = {"mel": mel, "text": "Who are you?", "question": {"answer": "I am μOmni."}}
-    sample = samples.spoken_sample(record, random.Random(0))
-    said = [m["content"] for m in sample["messages"]]
-    assert said[-1] == "I am μOmni." and said[0][0]["type"] == "audio"
-    assert len(said) == 2 + 2 * bool(share)
-    if share:
-        assert said[1] == "Who are you?" and said[2][0]["text"] == "Who are you?"
+    asked, answer = samples.spoken_sample(record, random.Random(0))["messages"]
+    assert [part["type"] for part in asked["content"]] == ["audio"]
+    assert answer["content"][-1]["text"] == "I am μOmni."
+    assert [part["text"] for part in answer["content"][:-1]] == ["Who are you?"] * bool(share)
 
 
 @pytest.mark.parametrize("reading", ["Who are you?", "Who are ewe?"])
-def test_a_wrong_transcript_is_asked_and_not_trained_on(monkeypatch, nano_omni_dir, reading):
+def test_a_wrong_transcript_is_thought_and_not_trained_on(monkeypatch, nano_omni_dir, reading):
     monkeypatch.setattr(samples, "THINKING", 1.0)
     record = {"mel": np.zeros((128, 80), np.uint8), "text": "Who are you?"}
     record |= {"question": {"answer": "I am μOmni."}, "transcript": reading}
     messages = samples.spoken_sample(record, random.Random(0))["messages"]
-    assert messages[1]["content"] == messages[2]["content"][0]["text"] == reading
     tokenizer = Tokenizer(nano_omni_dir / "tokenizer.model")
     ids, mask = tokenizer.encode_chat_targets(messages)
+    assert reading in tokenizer.decode(ids)
     learnt = tokenizer.decode([i for i, m in zip(ids, mask, strict=True) if m])
     assert ("Who are" in learnt) == (reading == "Who are you?") and "I am" in learnt
+
+
+def test_two_sounds_and_a_picture_are_thought_about_a_line_each(monkeypatch):
+    monkeypatch.setattr(samples, "THINKING", 1.0)
+    mel = np.zeros((128, 80), np.uint8)
+    records = [{"mel": mel, "text": "A dog."}, {"mel": mel, "text": "Two cats."}]
+    asked = [{"question": "Who?", "answer": "A dog."}]
+    sample = samples.statement_sample(records, asked, random.Random(0))
+    question, answer = sample["messages"]
+    assert [part["type"] for part in question["content"]] == ["audio", "audio", "text"]
+    assert answer["content"][0]["text"] == "A dog.\nTwo cats." and len(sample["sounds"]) == 2
+    record = {"mel": mel, "text": "How many?", "question": {"answer": "Four."}}
+    scene = {"scene": SCENE.to_dict(), "image": b""}
+    spoken = samples.spoken_picture_sample(record, scene, random.Random(0))
+    assert spoken["messages"][1]["content"][0]["text"] == f"How many?\n{scene_thinking(SCENE)}"
