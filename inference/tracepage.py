@@ -186,9 +186,9 @@ def lanes(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> list[dict]
     found = []
     model = session.omni.model
     if seen.sequence.images:
-        found.append({"name": "Eyes", "kind": "picture", "stages": eye_stages(model, seen)})
+        found.append({"name": "Vision encoder", "kind": "picture", "stages": vision_stages(model, seen)})
     if seen.sequence.sounds:
-        found.append({"name": "Ears", "kind": "sound", "stages": ear_stages(model, seen)})
+        found.append({"name": "Audio encoder", "kind": "sound", "stages": audio_stages(model, seen)})
     found.append({"name": "Words", "kind": "words", "stages": word_stages(seen)})
     found.append({"name": "Thinker", "kind": "answer", "stages": thinker_stages(session, seen)})
     if spoken:
@@ -196,7 +196,7 @@ def lanes(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> list[dict]
     return found
 
 
-def eye_stages(model: OmniModel, seen: Trace) -> list[dict]:
+def vision_stages(model: OmniModel, seen: Trace) -> list[dict]:
     """From pixels to tokens of the Thinker's width."""
     shapes, c = seen.shapes, model.vision.config
     deep = len(model.vision.layers)
@@ -211,7 +211,7 @@ def eye_stages(model: OmniModel, seen: Trace) -> list[dict]:
     ]
 
 
-def ear_stages(model: OmniModel, seen: Trace) -> list[dict]:
+def audio_stages(model: OmniModel, seen: Trace) -> list[dict]:
     """From a wave to tokens of the Thinker's width; the longest clip gives the lengths."""
     shapes, mels = seen.shapes, [one.mel for one in seen.sequence.sounds]
     fast, deep = model.audio.config.fast_layers, len(model.audio.layers)

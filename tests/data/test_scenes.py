@@ -173,9 +173,9 @@ def test_further_wordings_fit_and_repeat_none_that_is_held_out():
     for kind, wordings in FURTHER.items():
         given, held = lists[kind]
         assert not {plain(w) for w in wordings} & {plain(w) for w in held}
-        for wording in wordings:
-            assert wording.format(**places)
-            assert set(re.findall("{.*?}", wording)) == set(re.findall("{.*?}", given[0])), wording
+        for phrase in wordings:
+            assert phrase.format(**places)
+            assert set(re.findall("{.*?}", phrase)) == set(re.findall("{.*?}", given[0])), phrase
 
 
 def test_yes_and_no_are_balanced():

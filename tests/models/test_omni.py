@@ -67,12 +67,12 @@ def test_a_clip_alone_is_encoded_as_in_a_batch(frames, shipped_audio):
 
 
 @torch.no_grad()
-def test_order_of_sounds_is_heard():
+def test_order_of_sounds_is_encoded():
     torch.manual_seed(0)
-    ears = AudioEncoder(AudioConfig(hidden_size=32, num_layers=2, conv_size=16, **NANO)).eval()
+    encoder = AudioEncoder(AudioConfig(hidden_size=32, num_layers=2, conv_size=16, **NANO)).eval()
     sound = torch.randn(1, 128, 8)
     twice = torch.cat([sound, torch.zeros(1, 128, 40), sound], 2)  # the same, early and late
-    tokens = ears(twice, torch.tensor([56]))[0]
+    tokens = encoder(twice, torch.tensor([56]))[0]
     assert not torch.allclose(tokens[0], tokens[6], atol=1e-2)
 
 
