@@ -231,7 +231,8 @@ def test_the_page_contains_every_piece(page):
     images = [Image.open(io.BytesIO(base64.b64decode(uri.split(",")[1]))) for uri in pictures]
     assert images[0].size == (224, 224)
     assert images[1].size == (50, 128)
-    assert [lane["name"] for lane in data["lanes"]] == ["Vision encoder", "Audio encoder", "Words", "Thinker", "Voice"]
+    names = [lane["name"] for lane in data["lanes"]]
+    assert names == ["Vision encoder", "Audio encoder", "Words", "Thinker", "Voice"]
     shapes = {stage["title"]: stage["shape"] for stage in data["lanes"][0]["stages"]}
     assert shapes["pixels"] == [1, 3, 224, 224]
     assert shapes["projector"] == [1, IMAGE_TOKENS, 64]

@@ -9,7 +9,6 @@ included; of plain English all are.
 import random
 from pathlib import Path
 
-import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -18,10 +17,7 @@ from data.dialogue.conversation import sample_conversation
 from data.dialogue.out_of_scope import quiz
 from data.interleaved import segments
 from data.scenes.build import SEEDS, build_clips
-from data.shards import ShardReader
 from data.speech.statement_corpus import build_statements
-from data.speech.statement_pairs import Pairs, pair_questions
-from data.speech.statement_questions import typed_question
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
 from models.omni import OmniModel
@@ -30,12 +26,12 @@ from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import VisionEncoder
 from training.asr_errors import ErrorMaker, build_asr_errors
-from training.augmentation import augment_mel, mask_mel
 from training.interleaved import BUDGETS, dialogue_sample
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.audio import clips_folder
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_samples, stack_media
+from training.records import Records
 from training.samples import (
     chat,
     clip_sample,
@@ -49,9 +45,6 @@ from training.samples import (
 )
 
 CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
-PAIRED = 0.35  # of the statements come in twos
-SIGNS = 0.15  # of the picture samples: extra pictures with signs, which are hard to read
-NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 STATEMENT_SEEDS = {"train": 61, "dev": 62}
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = (
@@ -119,31 +112,9 @@ class OmniObjective:
         unknown = set(self.shares) ^ {kind for kind in KINDS if kind != "clip"}
         if unknown or self.size % self.pattern:
             raise ValueError("omni.data.shares must name every kind, its sum divide batch_size")
-        self.readers = {}
-        for split in ("train", "dev"):
-            for name in ("scenes", "clips"):
-                self.readers[name, split] = ShardReader(paths.data / f"{name}_{split}")
-        if "photo" in taught:
-            for split in ("train", "dev"):
-                self.readers["photos", split] = ShardReader(paths.data / f"photos_{split}")
-        if "statement" in taught:
-            for split in ("train", "dev"):
-                self.readers["statements", split] = ShardReader(paths.data / f"statements_{split}")
-            self.pairs = {split: self.pair_statements(split) for split in ("train", "dev")}
-        if config["data"]["signs"]:
-            self.readers["signs", "train"] = ShardReader(paths.data / "signs_train")
-        if config["data"]["recorded"]:
-            self.readers["recorded", "train"] = ShardReader(paths.data / "hearing_real_train")
-        for voices in config["data"]["voices"]:
-            self.readers[voices, "train"] = ShardReader(clips_folder(paths, voices))
-        self.readers["dev", "dev"] = ShardReader(paths.data / "hearing_dev")
-        self.speech = ("dev", "recorded", *config["data"]["voices"])
-        if config["data"]["asr_errors"]:
-            self.readers["asr_errors", "train"] = ShardReader(paths.data / "asr_errors")
-        self.noisy = config["data"]["noisy"]
+        self.records = Records(config["data"], paths, taught)
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.quiz = {split: quiz(paths.real, split) for split in ("train", "dev")}
-        self.heard = {split: self.sort_heard(split) for split in ("train", "dev")}
 
     @property
     def context(self) -> int:
@@ -171,29 +142,6 @@ class OmniObjective:
         begun = OmniModel.from_pretrained(folder)
         load_strict(self.model.omni, begun.state_dict(), f"--init_from {folder}")
 
-    def sort_heard(self, split: str) -> dict[str, list[tuple[str, int]]]:
-        """Which utterances (reader, index) can serve as which sample, the shortest first."""
-        scenes = len(self.readers["scenes", split])
-        heard: dict[str, list] = {"transcript": [], "spoken": [], "spoken_picture": []}
-        places = [
-            (name, i)
-            for name in (*self.speech, "asr_errors")
-            for i in range(len(self.readers.get((name, split), ())))
-        ]
-        for place in sorted(places, key=lambda p: self.heard_record(p, split)["seconds"]):
-            record = self.heard_record(place, split)
-            if "transcript" not in record:
-                heard["transcript"].append(place)
-            if record["kind"] == "talk_question":
-                heard["spoken"].append(place)
-            if record["kind"] == "scene_question" and record["scene"] < scenes:
-                heard["spoken_picture"].append(place)
-        return heard
-
-    def heard_record(self, place: tuple[str, int], split: str) -> dict:
-        """What an utterance says, without its sound."""
-        return self.readers[place[0], split].record(place[1])
-
     def kind_at(self, place: int, step: int) -> str:
         """Which kind of sample stands at a place of the global batch.
 
@@ -215,27 +163,22 @@ class OmniObjective:
         `length` in 0..1 is the rank of the utterances to choose from, shortest to longest: those of
         one batch are alike, so that little is padding.
         """
-        if kind in ("transcript", "spoken", "spoken_picture"):
-            record = self.utterance(kind, rng, split, length)
+        records = self.records
         if kind == "picture":
-            signs = ("signs", split) in self.readers and rng.random() < SIGNS
-            scenes = self.readers["signs" if signs else "scenes", split]
-            sample = picture_sample(scenes[rng.randrange(len(scenes))], rng)
+            sample = picture_sample(records.picture(rng, split), rng)
         elif kind == "photo":
-            photos = self.readers["photos", split]
-            sample = photo_sample(photos[rng.randrange(len(photos))], rng, split)
+            sample = photo_sample(records.any("photos", rng, split), rng, split)
         elif kind == "clip":
-            clips = self.readers["clips", split]
-            sample = clip_sample(clips[rng.randrange(len(clips))], rng)
+            sample = clip_sample(records.any("clips", rng, split), rng)
         elif kind == "transcript":
-            sample = transcript_sample(record, rng)
+            sample = transcript_sample(records.utterance(kind, rng, split, length), rng)
         elif kind == "spoken":
-            sample = spoken_sample(record, rng)
+            sample = spoken_sample(records.utterance(kind, rng, split, length), rng)
         elif kind == "statement":
-            sample = self.statement(rng, split)
+            sample = statement_sample(*records.statements(rng, split), rng)
         elif kind == "spoken_picture":
-            scene = self.readers["scenes", split][record["scene"]]
-            sample = spoken_picture_sample(record, scene, rng)
+            asked = records.utterance(kind, rng, split, length)
+            sample = spoken_picture_sample(asked, records.scene_of(asked, split), rng)
         elif kind == "talk":
             sample = chat(sample_conversation(rng, split)["messages"])
         elif kind == "interleaved":
@@ -246,48 +189,10 @@ class OmniObjective:
             return text_sample(ids)
         return self.encoded(sample)
 
-    def utterance(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
-        """An utterance for such a sample; `length` as for a sample."""
-        return self.disturbed(self.draw(kind, rng, split, length), rng, split)
-
-    def disturbed(self, record: dict, rng: random.Random, split: str) -> dict:
-        """An utterance, in training augmented anew."""
-        if split != "train" or "transcript" in record:  # those were augmented when they were transcribed
-            return record
-        chance = np.random.default_rng(rng.randrange(1 << 30))
-        mel = augment_mel(record["mel"], chance, self.noisy)
-        return record | {"mel": mask_mel(mel, chance)}
-
-    def pair_statements(self, split: str) -> Pairs:
-        """What draws two statements to be asked about together."""
-        reader = self.readers["statements", split]
-        return Pairs([reader.record(i) for i in range(len(reader))])
-
-    def statement(self, rng: random.Random, split: str) -> dict:
-        """One statement or two, and typed questions."""
-        reader = self.readers["statements", split]
-        if rng.random() < PAIRED:
-            records = [self.disturbed(reader[i], rng, split) for i in self.pairs[split].draw(rng)]
-            questions = pair_questions(*records, rng, split)
-        else:
-            records = [self.disturbed(reader[rng.randrange(len(reader))], rng, split)]
-            questions = [typed_question(records[0], rng, split) for _ in range(rng.randint(2, 4))]
-        return statement_sample(records, questions, rng)
-
     def dialogue(self, rng: random.Random, split: str, length: float) -> dict:
         """A long conversation with what is shown and played in it; those of a batch are of like length."""
-        names = {"scene": "scenes", "photo": "photos", "clip": "clips"}
-        sources = {
-            kind: lambda rng, reader=self.readers[name, split]: reader[rng.randrange(len(reader))]
-            for kind, name in names.items()
-            if (name, split) in self.readers
-        }
-        for kind, sample in (("heard", "transcript"), ("asked", "spoken")):
-            if not self.heard[split][sample]:
-                continue
-            sources[kind] = lambda rng, sample=sample: self.utterance(sample, rng, split, length)
         most = min(BUDGETS[int(length * 1000) % len(BUDGETS)], self.context)
-        dialogue = segments(rng, split, sources, self.quiz[split])
+        dialogue = segments(rng, split, self.records.sources(split, length), self.quiz[split])
         return dialogue_sample(dialogue, rng, self.tokens, most)
 
     def tokens(self, messages: list[dict]) -> int:
@@ -299,14 +204,6 @@ class OmniObjective:
         ids, mask = self.tokenizer.encode_chat_targets(sample["messages"])
         targets = [i if learnt else -100 for i, learnt in zip(ids, mask, strict=True)]
         return sample | {"ids": ids[: self.context], "targets": targets[: self.context]}
-
-    def draw(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
-        """One of the utterances that serve as such a sample, near a length; see `sample`."""
-        chosen = self.heard[split][kind]
-        near = int(length * len(chosen))
-        low, high = max(0, near - NEIGHBOURS), min(len(chosen), near + NEIGHBOURS)
-        reader, place = chosen[rng.randrange(low, high)]
-        return self.readers[reader, split][place]
 
     def collate(self, samples: list[dict]) -> dict[str, Tensor]:
         """Samples packed into rows, and their media in reading order; see training/packing.py."""
