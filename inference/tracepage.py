@@ -60,7 +60,7 @@ def page_data(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> dict:
     layers = kept_layers(seen.attention)
     config = session.config
     return {
-        "question": session.messages[-2]["content"],
+        "question": session.messages[-2]["content"] or session.thinking,
         "thinking": session.thinking,
         "answer": session.messages[-1]["content"],
         "checkpoint": session.omni.folder.name,

@@ -175,7 +175,7 @@ def test_files_are_short():
 def test_shipped_weights_are_small():
     files = [path for path in (ROOT / "checkpoints").rglob("*") if path.is_file()]
     files = [path for path in files if "compiled" not in path.parts]  # made by --native, not shipped
-    assert sum(path.stat().st_size for path in files) < 48e6
+    assert sum(path.stat().st_size for path in files) < 96e6
     assert not [p for p in files if p.suffix in (".bin", ".pt", ".pth", ".pkl", ".ckpt")]
 
 

@@ -11,6 +11,7 @@ from inference.generation import Generator, generate, generate_batch, new_cache,
 from inference.omni import SHIPPED, Omni
 from inference.prompt import Prompt
 from models.errors import UserError
+from models.omni import TRANSCRIBE_QUESTION
 from models.thinker import Thinker, ThinkerConfig
 
 EOS = 2
@@ -34,10 +35,10 @@ def omni() -> Omni:
 
 @pytest.fixture(scope="module")
 def heard(omni) -> list[Prompt]:
-    """A sound with a question, and the same sound alone: prompts of two lengths."""
+    """A sound whose transcript is asked for, and the same sound alone: prompts of two lengths."""
     config = omni.config()
     sound = SHIPPED.parent.parent / "examples" / "question.wav"
-    return [omni.prompt(text, None, sound, None, None, config) for text in ("Write it down.", None)]
+    return [omni.prompt(text, None, sound, None, None, config) for text in (TRANSCRIBE_QUESTION, None)]
 
 
 def search(thinker, ids: list[int], width: int, limit: int) -> list[int]:
@@ -89,7 +90,7 @@ def test_equals_transformers():
 def test_sounds_are_searched_and_texts_are_not(heard):
     text = Prompt([1, 5])
     assert beams_for(GenerateConfig(), heard[0]) == AUDIO_BEAMS
-    assert beams_for(GenerateConfig(), text) == 1
+    assert beams_for(GenerateConfig(), text) == beams_for(GenerateConfig(), heard[1]) == 1
     assert beams_for(GenerateConfig(num_beams=1), heard[0]) == 1
     assert beams_for(GenerateConfig(num_beams=3), text) == 3
     assert beams_for(GenerateConfig(temperature=0.7), heard[0]) == 1

@@ -205,9 +205,9 @@ def page(omni, tmp_path_factory):
 def test_thinking_is_told_from_the_question(omni):
     session, _ = ask(omni, audio=SOUND)
     data = page_data(session, trace(session), [])
-    assert [data["question"]] == data["thinking"] and data["question"]
+    assert data["question"] == data["thinking"] != ""
     session, _ = ask(omni, text="Hi")
-    assert page_data(session, trace(session), [])["thinking"] == []
+    assert page_data(session, trace(session), [])["thinking"] == ""
 
 
 def test_the_page_contains_every_piece(page):

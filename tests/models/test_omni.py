@@ -91,10 +91,10 @@ def test_media_take_their_own_places(nano_omni_dir):
     pictures = torch.randn(2, 50, 64)
     clip = torch.randn(3, 64)
     x = omni.fuse(ids, pictures, [clip])
-    assert torch.equal(x[0, 1:50], pictures[0])
-    assert torch.equal(x[0, 51:54], clip)
-    assert torch.equal(x[0, 54:103], pictures[1])
-    assert torch.equal(x[0, [0, 50, 103]], omni.thinker.embed(torch.tensor([word] * 3)))
+    assert torch.equal(x[0, 1:51], pictures[0])
+    assert torch.equal(x[0, 52:55], clip)
+    assert torch.equal(x[0, 55:105], pictures[1])
+    assert torch.equal(x[0, [0, 51, 105]], omni.thinker.embed(torch.tensor([word] * 3)))
     with pytest.raises(ValueError, match="image"):
         omni.fuse(ids, pictures[:1], [clip])
     with pytest.raises(ValueError, match="audio"):

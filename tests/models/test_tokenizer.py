@@ -39,7 +39,7 @@ def random_text(rng: random.Random) -> str:
 
 def test_ids_are_the_fixed_ones(tokenizer: Tokenizer) -> None:
     assert (tokenizer.bos, tokenizer.eos, tokenizer.pad) == (1, 2, 3)
-    assert [tokenizer.symbols[name] for name in SYMBOLS] == [4, 5, 6, 7, 8]
+    assert [tokenizer.symbols[name] for name in SYMBOLS] == [4, 5, 6, 7, 8, 9, 10]
     assert len(tokenizer) == tokenizer.vocab_size == 1024
 
 

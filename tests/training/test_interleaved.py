@@ -33,9 +33,10 @@ def test_pictures_and_sounds_come_in_the_order_of_the_messages() -> None:
     dialogue = [photo("fox"), TALK, HEARD, photo("owl")]
     sample = dialogue_sample(dialogue, random.Random(0), words, 10_000)
     assert sample["images"] == [b"fox", b"owl"] and len(sample["sounds"]) == 1
-    parts = [p["type"] for m in sample["messages"] if isinstance(m["content"], list) for p in m["content"]]
+    asked, answers = sample["messages"][::2], sample["messages"][1::2]
+    parts = [p["type"] for m in asked if isinstance(m["content"], list) for p in m["content"]]
     assert [p for p in parts if p != "text"] == ["image", "audio", "image"]
-    assert sample["messages"][-1]["content"] == "A fox."
+    assert answers[-1]["content"][-1]["text"] == "A fox."
 
 
 def test_a_sample_ends_before_it_is_too_long_but_never_without_its_first_stretch() -> None:

@@ -40,7 +40,7 @@ TRAIN = {
     "vocoder": {"steps": 60, "batch_size": 4, "lr": 0.003},
     "talker": {"steps": 60, "batch_size": 4, "lr": 0.005},
     "audio": {"steps": 110, "batch_size": 8, "lr": 0.005},
-    "vision": {"steps": 60, "batch_size": 8, "lr": 0.002},
+    "vision": {"steps": 140, "batch_size": 8, "lr": 0.003},
     "omni": {"steps": 60, "batch_size": 8, "lr": 0.005},
 }
 DATA = {
