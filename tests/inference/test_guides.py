@@ -5,6 +5,7 @@ Each row is run as its guide documents it, with nothing changed but module paths
 
 import dataclasses
 
+import numpy as np
 import pytest
 import torch
 
@@ -21,6 +22,7 @@ from inference import (
 )
 from inference.caching.layers import DecoupledLayerKVCache, LayerKVCache
 from inference.sampling import apply_temperature, apply_top_k, greedy
+from inference.tutorial import TalkerChain, ThinkerLM
 from models.cachekind import KVCacheKind, KVCacheTensorConfig
 from models.errors import UserError
 
@@ -30,7 +32,7 @@ LOGITS = torch.tensor([[2.0, 1.5, 1.0, 0.5]])
 @pytest.fixture
 def env(omni, nano_text_dir):
     class Env:
-        model, tokenizer, folder = omni.model, omni.tokenizer, nano_text_dir
+        model, tokenizer, folder, omni_folder = omni.model, omni.tokenizer, nano_text_dir, omni.folder
         input_ids = torch.tensor([[1, 40, 50, 60]])
     return Env
 
@@ -183,12 +185,39 @@ def documented_settings_of_a_call(env):
     assert list(generate_stream(env.model, env.tokenizer, "Hello", max_new_tokens=3))
 
 
+def tutorial_cache(env):
+    model, prompt = ThinkerLM(env.model.thinker), env.input_ids
+    whole = model(prompt)
+    model.enable_kv_cache(True)
+    model.reset_kv_cache()
+    model(prompt[:, :3])
+    assert torch.allclose(model(prompt[:, 3:])[:, -1], whole[:, -1], atol=1e-4)
+    model.reset_kv_cache()
+    assert torch.allclose(model(embeddings=model.tok_emb(prompt)), whole, atol=1e-4)
+    model.enable_kv_cache(False)
+    logits, kv_cache = model(prompt[:, :3], use_cache=True)
+    logits, kv_cache = model(prompt[:, 3:], kv_cache=kv_cache)
+    assert torch.allclose(logits[:, -1], whole[:, -1], atol=1e-4) and kv_cache.length == 4
+    assert not torch.allclose(model(prompt[:, 3:])[:, -1], whole[:, -1], atol=1e-2)  # it kept nothing
+
+
+def tutorial_speech(env):
+    chain = TalkerChain.from_pretrained(env.omni_folder)
+    codes = chain.generate_audio_codes("Hello world", max_frames=200)
+    assert chain.generate_audio_codes("Hello world", max_frames=5).shape == (1, 5, codes.shape[2])
+    mel = chain.rvq.decode(codes)
+    frame = chain.rvq.decode(codes[:, :1])  # frame by frame, as the chapter does
+    assert mel.shape == (1, 128, 4 * codes.shape[1]) and frame.shape == (1, 128, 4)
+    audio = chain.vocoder.mel_to_audio(mel)
+    assert audio.dtype == np.float32 and len(audio) == 160 * mel.shape[2] and np.abs(audio).max() > 0
+
+
 ROWS = (
     temperature_table, temperature_zero_is_greedy, top_p, top_k_and_greedy, generator_of_a_checkpoint,
     early_stopping, cached_is_uncached,
     quick_and_configured, stateful, every_field, kinds, manual_caches, speculation, plans, long_context,
     batch_of_a_padded_tensor,
-    tutorial_generate, documented_settings_of_a_call,
+    tutorial_generate, tutorial_cache, tutorial_speech, documented_settings_of_a_call,
 )
 
 
