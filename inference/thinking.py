@@ -22,58 +22,70 @@ MAX_THINKING = 160  # tokens of a line: nine things in an image take 100
 def think(omni, prompts: list[Prompt], config: GenerateConfig, room: int) -> list[Prompt]:
     """User turns, each with its thinking as the opening of the answer.
 
-    Turns without media have none, nor those whose answer is a transcript, nor those whose media leave
-    no room for it. Thinking depends on nothing that was said before.
+    Thinking depends on nothing that was said before.
 
     Args:
         omni: the `Omni` that is asked.
         prompts: the turns, without bos.
         room: tokens that a turn may have.
     """
-    tokenizer = omni.tokenizer
-    thinking = {
+    thinking = begun(omni.tokenizer, prompts, room)
+    thinking |= hear(omni, thinking, config)
+    shown = {i: one for i, one in thinking.items() if one.images}
+    thinking |= write(omni, shown, config, omni.tokenizer.think_end)
+    return [thinking.get(i, prompt) for i, prompt in enumerate(prompts)]
+
+
+def begun(tokenizer: Tokenizer, prompts: list[Prompt], room: int) -> dict[int, Prompt]:
+    """By their places the turns that are thought about, with `<think>`.
+
+    Turns without media are not, nor those whose answer is a transcript, nor those whose media leave no
+    room for it.
+    """
+    return {
         i: prompt + Prompt([tokenizer.think])
         for i, prompt in enumerate(prompts)
         if (prompt.images or prompt.sounds) and prompt.asked is None
         and len(prompt) + MAX_THINKING * (len(prompt.sounds) + 2) <= room
     }
-    most = max((len(one.sounds) for one in thinking.values()), default=0)
-    for turn in range(most):
-        heard = {i: one for i, one in thinking.items() if turn < len(one.sounds)}
-        for i, one in heard.items():
-            heard[i] = replace(one, asked=one.sounds[turn])
-        thinking |= write(omni, heard, config, lambda one, turn=turn: last_line(one, turn))
-    thinking |= write(omni, {i: one for i, one in thinking.items() if one.images}, config, lambda _: True)
-    return [thinking.get(i, prompt) for i, prompt in enumerate(prompts)]
 
 
-def last_line(prompt: Prompt, turn: int) -> bool:
-    """Whether the thinking ends with the transcript of this sound."""
-    return turn == len(prompt.sounds) - 1 and not prompt.images
+def hear(omni, thinking: dict[int, Prompt], config: GenerateConfig) -> dict[int, Prompt]:
+    """Each with the transcripts of its sounds, a line a sound."""
+    heard = {i: one for i, one in thinking.items() if one.sounds}
+    lines = (newline(omni.tokenizer), omni.tokenizer.think_end)
+    for turn in range(max((len(one.sounds) for one in heard.values()), default=0)):
+        for last in (False, True):
+            group = {
+                i: replace(one, asked=one.sounds[turn])
+                for i, one in heard.items()
+                if turn < len(one.sounds) and last == (turn == len(one.sounds) - 1 and not one.images)
+            }
+            heard |= write(omni, group, config, lines[last])
+    return heard
 
 
-def write(omni, prompts: dict[int, Prompt], config: GenerateConfig, closes) -> dict[int, Prompt]:
-    """Each prompt with one more line of thinking and what ends it.
+def write(
+    omni, prompts: dict[int, Prompt], config: GenerateConfig, end: int
+) -> dict[int, Prompt]:
+    """Each prompt with one more line of thinking, and `end`, which ends it."""
+    if not prompts:
+        return {}
+    whole = [omni.head(None, config) + one for one in prompts.values()]
+    replies = generate_batch(omni.model, whole, line_config(omni, config, end), omni.tokenizer)
+    return {
+        i: replace(one, ids=[*one.ids, *reply, end], asked=None)
+        for (i, one), reply in zip(prompts.items(), replies, strict=True)
+    }
 
-    Args:
-        closes: whether a prompt's line is its last.
-    """
-    written = {}
-    for last in (False, True):
-        group = {i: one for i, one in prompts.items() if closes(one) == last}
-        if not group:
-            continue
-        end = omni.tokenizer.think_end if last else newline(omni.tokenizer)
-        unwanted = tuple(sorted(omni.tokenizer.special - {end}))
-        greedy = replace(
-            config, max_new_tokens=MAX_THINKING, temperature=0.0, repetition_penalty=1.0, top_k=None,
-            top_p=None, min_p=None, stop_strings=(), eos_token_id=end, suppress_tokens=unwanted,
-        )
-        whole = [omni.head(None, config) + one for one in group.values()]
-        replies = generate_batch(omni.model, whole, greedy, omni.tokenizer)
-        for (i, one), reply in zip(group.items(), replies, strict=True):
-            written[i] = replace(one, ids=[*one.ids, *reply, end], asked=None)
-    return written
+
+def line_config(omni, config: GenerateConfig, end: int) -> GenerateConfig:
+    """Settings of a line of thinking: greedy up to `end`, whatever the answer's are."""
+    unwanted = tuple(sorted(omni.tokenizer.special - {end}))
+    return replace(
+        config, max_new_tokens=MAX_THINKING, temperature=0.0, repetition_penalty=1.0, top_k=None,
+        top_p=None, min_p=None, stop_strings=(), eos_token_id=end, suppress_tokens=unwanted,
+    )
 
 
 def newline(tokenizer: Tokenizer) -> int:

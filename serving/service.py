@@ -1,7 +1,7 @@
 """Service: one loaded model and what its requests share: the decode loop, worker threads, a queue.
 
 Everything that computes runs in a few threads that never change in number, so memory stays flat.
-One decodes, one thinks about media (serving/thinking.py), two speak (serving/speaking.py), one
+One decodes, one hears spoken questions (serving/thinking.py), two speak (serving/speaking.py), one
 transcribes. Others prepare prompts, encode sound and watch for speech.
 """
 
@@ -55,7 +55,7 @@ class Service:
         self.omni = omni
         self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
         self.voice = SpeechEngine(omni, self._words_wait)
-        self.thinking = ThinkingEngine(omni)
+        self.thinking = ThinkingEngine(omni, self.engine)
         self.conversations = Conversations(omni, self.thinking)
         self.spoken: Recent = Recent(SPOKEN)  # texts of spoken answers by id
         self.metrics = Metrics()

@@ -61,7 +61,7 @@ def stages_table(preset: str, records: dict[str, dict]) -> str:
 
 def stage_row(stage: str, record: dict, preset: str | None = None) -> str:
     """One stage's line of the table."""
-    command = f"python train.py {stage} --preset {preset or record['preset']}"
+    command = "python " + record.get("command", f"train.py {stage} --preset {preset or record['preset']}")
     known = [str(record.get(key, "–")) for key in ("steps", "seconds", "device")]
     return f"| {stage} | `{command}` | {record['seed']} | {' | '.join(known)} |\n"
 
@@ -143,7 +143,7 @@ Generated: {GENERATED["omni"]}. Real:
 
 Held-out scenes, wordings, sentences and voices, each beside its control, by `python evaluate.py`:
 
-{markers("summary", "vision", "photos", "audio", "joint", "interleaved", "speech", "vocoder")}
+{markers("summary", "vision", "photos", "audio", "sounds", "joint", "interleaved", "speech", "vocoder")}
 ## Limits
 
 It sees drawn scenes: plain shapes, emoji-like objects, short signs. Of a photograph it names the one
