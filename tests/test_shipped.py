@@ -1,6 +1,7 @@
 """The shipped weights do what they are for, and the controls that must fail do fail."""
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -12,10 +13,12 @@ from data.scenes.scoring import score
 from data.speech.edit_distance import edit_distance
 from data.speech.samples import samples
 from inference import Omni
+from inference.generation import generate
 from inference.normalisation import normalise
 from inference.speech import TEMPERATURE
 from models.codec import MelCodec
 from models.frontend import VOICES
+from models.image import image_to_tensor
 from models.mel import log_mel
 from models.phones import IDS
 from models.refine import refine
@@ -77,6 +80,29 @@ def test_pictures_are_seen_and_a_blank_one_is_not(omni):
     by_chance = sum(map(score, unseen, truths)) / len(truths)
     assert right > 0.7
     assert right - by_chance > 0.4
+
+
+@torch.inference_mode()
+def test_the_tokens_of_a_photograph_are_all_different(omni):
+    colours = np.random.default_rng(0).integers(0, 256, (8, 8, 3), dtype=np.uint8)
+    photo = Image.fromarray(colours).resize((224, 224), Image.Resampling.BICUBIC)
+    (tokens,) = omni.model.encode_images(image_to_tensor(photo)[None])  # (50, D)
+    assert tokens.shape[0] == 50
+    assert torch.pdist(tokens.float()).min() > 0.01 * tokens.norm(dim=1).mean()
+
+
+def test_answers_follow_what_was_thought(omni):
+    """The control: with another picture's thinking, another picture is told of."""
+    asked = omni.take("What do you see?", str(ROOT / "examples" / "sample_image.png"))
+    config = omni.config()
+    (turn,) = omni.turns([asked], config, omni.room(config))
+    said = omni.tokenizer.decode(generate(omni.model, omni.head(None, config) + turn, config))
+    assert "dog" in said and "star" in said
+    start = turn.ids.index(omni.tokenizer.think)
+    thought = "On a white background: large pink heart one middle. So: a pink heart."
+    ids = [*turn.ids[: start + 1], *omni.tokenizer.encode(thought), omni.tokenizer.think_end]
+    other = omni.head(None, config) + replace(turn, ids=ids)
+    assert "heart" in omni.tokenizer.decode(generate(omni.model, other, config))
 
 
 def parts_that_run(model, ask) -> dict[str, int]:

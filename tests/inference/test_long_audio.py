@@ -43,7 +43,7 @@ def test_words_have_times_beyond_thirty_seconds(shipped_dir):
     omni = Omni.from_pretrained(shipped_dir)
     gap = np.zeros(16 * RATE, np.float32)
     wave = np.concatenate([gap, speech(0.0, 2.85), gap, speech(0.0, 2.85)])
-    segments = list(omni.segments((wave, RATE), word_times=True, num_beams=1))
+    segments = list(omni.segments((wave, RATE), word_times=True))
     words = [word for segment in segments for word in segment.words]
     assert " ".join(word.text for word in words) == " ".join(s.text for s in segments)
     assert all(a.start <= a.end <= b.start + 1e-6 for a, b in zip(words, words[1:]))
