@@ -11,6 +11,7 @@ not among them: the npm package that is called after it holds no drawings.
 from __future__ import annotations
 
 import argparse
+import colorsys
 import io
 import json
 import re
@@ -33,6 +34,9 @@ from models.files import replacing
 
 FOLDER = Path(__file__).parents[2] / "build" / "sprites"
 SIDE = 160  # pixels of a sprite's longer side
+PLAIN = 0.3  # share of a drawing that must have a colour to be called by it
+HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
+BOUNDS = (14, 40, 68, 170, 255, 295, 345)  # degrees, between one hue and the next
 HINT = "run `python -m data.readers.emoji`, which fetches them with npm"
 Files = dict[str, bytes]  # of a package, by name
 Drawing = Callable[[Files, Kind], bytes | None]  # SVG or WebP; None where the artist drew no such thing
@@ -195,12 +199,14 @@ def drawings(style: str) -> Iterator[tuple[str, Image.Image]]:
             yield kind.name, rasterised(drawing)
 
 
-def save_sprites(path: Path, sprites: dict[str, Image.Image]) -> None:
+def save_sprites(
+    path: Path, names: list[str], images: list[Image.Image], lossless: bool = True
+) -> None:
     """Write a sprite file, whole or not at all."""
     encoded = []
-    for image in sprites.values():
+    for image in images:
         buffer = io.BytesIO()
-        image.save(buffer, "WEBP", lossless=True)
+        image.save(buffer, "WEBP", lossless=lossless, quality=80 if lossless else 90)
         encoded.append(buffer.getvalue())
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary, temporary.open("wb") as file:
@@ -208,7 +214,7 @@ def save_sprites(path: Path, sprites: dict[str, Image.Image]) -> None:
             file,
             blob=np.frombuffer(b"".join(encoded), np.uint8),
             offsets=np.cumsum([0, *map(len, encoded)]),
-            names=np.array(list(sprites)),
+            names=np.array(names),
         )
 
 
@@ -252,16 +258,57 @@ def available(style: str) -> bool:
     return path_of(style).exists()
 
 
+def color_share(image: Image.Image, color: str) -> float:
+    """The share of a drawing's ink that people would call by a colour's name."""
+    pixels = np.asarray(image.resize((40, 40)))
+    ink = pixels[pixels[..., 3] > 128][:, :3]  # (n, 3)
+    return sum(color_name(*rgb) == color for rgb in ink.tolist()) / max(1, len(ink))
+
+
+def color_name(red: int, green: int, blue: int) -> str:
+    """One of the basic colours, by hue, saturation and value."""
+    hue, saturation, value = colorsys.rgb_to_hsv(red / 255, green / 255, blue / 255)
+    if value < 0.22:
+        return "black"
+    if saturation < 0.12 or (saturation < 0.22 and value < 0.75):
+        return "white" if value > 0.85 else "gray"
+    name = HUES[sum(hue * 360 >= bound for bound in BOUNDS)]
+    if name == "red":
+        return "brown" if value < 0.5 else "red" if saturation > 0.45 else "pink"
+    if name == "orange":
+        return "orange" if value > 0.8 and saturation > 0.5 else "brown"
+    return "purple" if name == "pink" and value < 0.6 else name
+
+
+def facts_of(style: str) -> dict[str, list[str]]:
+    """What data/scenes/styles.json says of a style: things not drawn, things in another colour."""
+    sprites = SpriteFile(path_of(style))
+    drawn = [kind for kind in EMOJI_KINDS if kind.name in sprites.places]
+    return {
+        "missing": [kind.name for kind in EMOJI_KINDS if kind.name not in sprites.places],
+        "recoloured": [
+            kind.name
+            for kind in drawn
+            if kind.color and color_share(sprites.get(kind.name), kind.color) < PLAIN
+        ],
+    }
+
+
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Fetch drawings of everyday things in several styles.")
-    parser.add_argument("--styles", nargs="+", choices=tuple(SOURCES), default=list(SOURCES),
-                        help="styles to fetch")
+    parser.add_argument(
+        "--styles", nargs="+", choices=tuple(SOURCES), default=list(SOURCES), help="styles to fetch"
+    )
+    parser.add_argument("--facts", type=Path, help="also write what data/scenes/styles.json holds")
     args = parser.parse_args(argv)
     for style in args.styles:
-        sprites = dict(drawings(style))
-        save_sprites(path_of(style), sprites)
-        print(f"{path_of(style)}: {len(sprites)} of {len(EMOJI_KINDS)} things")
+        names, images = zip(*drawings(style), strict=True)
+        save_sprites(path_of(style), list(names), list(images))
+        print(f"{path_of(style)}: {len(names)} of {len(EMOJI_KINDS)} things")
+    if args.facts:
+        text = json.dumps({style: facts_of(style) for style in args.styles}, indent=1)
+        args.facts.write_text(text + "\n", encoding="utf-8")
     return 0
 
 

@@ -1,6 +1,6 @@
 """Scene -> English: noun phrases, lists and captions; and English -> the things it names.
 
-Captions name every group of things, left to right, so that one picture has one right list. A
+Captions name every group of things, in reading order, so that one picture has one right list. A
 caption is right (`score_caption`) when it names exactly the groups of the scene, each with its
 number, shapes with their colour and signs with their text; it ignores everything else it says.
 """
@@ -11,12 +11,12 @@ import random
 import re
 from functools import cache
 
-from data.english import NUMBER_WORDS, article
-from data.scenes.objects import COLORS, KINDS, SYNONYMS, plural
+from data.scenes.objects import COLOR_SYNONYMS, COLORS, KINDS, SYNONYMS, plural
 from data.scenes.paraphrases import SAY, SAY_RELATION, pick
 from data.scenes.scene import Scene, Thing
-from data.scenes.sights import Sight, total
+from data.english import NUMBER_WORDS, article, count_word, joined
 
+Sayings = tuple[tuple[str, ...], tuple[str, ...]]  # for training, held out
 Group = tuple[str, str, int, str]  # name, colour (shapes only), count, text (signs only)
 MIN_GAP = 34  # pixels between centres before "left of" or "above" is said
 
@@ -26,30 +26,24 @@ def noun(thing: Thing, many: bool = False) -> str:
     name = plural(thing.name) if many else thing.name
     if thing.kind == "sign":
         return f"{name} that says {thing.text.lower()}"
-    return f"{thing.color} {name}" if thing.kind == "shape" else name
-
-
-def groups_in_order(scene: Scene) -> list[list[Thing]]:
-    """Groups from left to right by their mean x."""
-    return sorted(scene.groups().values(), key=lambda g: sum(t.x for t in g) / len(g))
-
-
-def sights(scene: Scene) -> list[Sight]:
-    """The scene's things as the chain of thought tells them."""
-    return [
-        Sight(noun(t), noun(t, many=True), "" if t.kind == "sign" else t.size, t.x, t.y)
-        for t in scene.things
-    ]
+    return f"{thing.color} {name}" if thing.kind == "shape" and thing.color else name
 
 
 def list_phrase(scene: Scene) -> str:
     """'a dog, a red circle and three apples'."""
-    return total(sights(scene))
+    return joined(
+        [
+            article(noun(group[0]))
+            if len(group) == 1
+            else f"{count_word(len(group))} {noun(group[0], many=True)}"
+            for group in scene.in_order()
+        ]
+    )
 
 
 def background_phrase(scene: Scene) -> str:
     striped = "striped " if scene.background.kind == "stripes" else ""
-    return article(f"{striped}{scene.background.color} background")
+    return article(f"{striped}{scene.background.color} background") if scene.background.color else ""
 
 
 def sentence(text: str) -> str:
@@ -66,30 +60,39 @@ def relation_between(one: Thing, other: Thing) -> str | None:
     return "above" if dy < 0 else "below"
 
 
+def _sayings(pair: Sayings, scene: Scene) -> Sayings:
+    """Those that can be said: without the background where it has no one colour."""
+    if scene.background.color:
+        return pair
+    return tuple(tuple(t for t in templates if "{b}" not in t) for templates in pair)
+
+
 def caption(scene: Scene, rng: random.Random, split: str) -> str:
     """One caption; scenes of two single things are told by their relation half of the time."""
-    groups, background = groups_in_order(scene), background_phrase(scene)
+    groups, background = scene.in_order(), background_phrase(scene)
+    if not groups:
+        return sentence(rng.choice(("Nothing but {b}.", "{b}.")).format(b=background))
     if len(groups) == 2 and all(len(g) == 1 for g in groups) and rng.random() < 0.5:
         pair = [group[0] for group in groups]
         rng.shuffle(pair)
         relation = relation_between(*pair)
         if relation:
-            text = pick(rng, SAY_RELATION, split)
+            text = pick(rng, _sayings(SAY_RELATION, scene), split)
             return sentence(
                 text.format(
                     x=article(noun(pair[0])), y=article(noun(pair[1])), r=relation, b=background
                 )
             )
     verb = "is" if len(groups[0]) == 1 else "are"
-    text = pick(rng, SAY, split).format(s=list_phrase(scene), b=background, **{"is": verb})
-    return sentence(text)
+    text = pick(rng, _sayings(SAY, scene), split)
+    return sentence(text.format(s=list_phrase(scene), b=background, **{"is": verb}))
 
 
 def scene_groups(scene: Scene) -> list[list]:
     """The groups as JSON: [name, colour of a shape, count, text of a sign]."""
     return [
         [g[0].name, g[0].color if g[0].kind == "shape" else "", len(g), g[0].text.lower()]
-        for g in groups_in_order(scene)
+        for g in scene.in_order()
     ]
 
 
@@ -103,8 +106,8 @@ def _names() -> tuple[dict[str, str], re.Pattern]:
     either = "|".join(re.escape(form) for form in sorted(said, key=len, reverse=True))
     number = "|".join((*NUMBER_WORDS[1:], r"\d+"))
     pattern = re.compile(
-        rf"\b(?:({number}) )?(?:(?:big|large|small|little) )?"
-        rf"(?:({'|'.join(COLORS)}|grey) )?({either})\b"
+        rf"\b(?:({number}) )?(?:(?:big|large|small|little|tiny|huge) )?"
+        rf"(?:({'|'.join(COLORS)}) )?({either})\b"
     )
     return said, pattern
 
@@ -115,11 +118,19 @@ def as_number(word: str) -> int | None:
     return NUMBER_WORDS.index(word) if word in NUMBER_WORDS else None
 
 
+def one_spelling(text: str) -> str:
+    """Colours by the names that the world has for them."""
+    for other, name in COLOR_SYNONYMS.items():
+        text = re.sub(rf"\b{other}\b", name, text)
+    return text
+
+
 def mentions(text: str) -> list[Group]:
     """Everything a text names; the colour is "" where none is said, the count 1."""
     said, pattern = _names()
     text = re.sub(r"[^\w\s'-]", " ", text.lower())
-    text = re.sub(r"\s+", " ", text).replace("grey", "gray").replace("colour", "color")
+    text = re.sub(r"\s+", " ", text).replace("colour", "color")
+    text = one_spelling(text)
     found: list[Group] = []
 
     def note_sign(match: re.Match) -> str:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from data.english import article, count_word
 from data.scenes.captions import MIN_GAP, noun, sentence
 from data.scenes.questions import Question, absent, countable, referents, thing_answer
 from data.scenes.scene import Scene, Thing
+from data.english import article, count_word
 
 Dialogue = list[Question]
 MOST = 2  # dialogues kept of a scene
@@ -18,7 +18,7 @@ def _answer(kind: str, question: str, answer: str) -> Question:
     return {"kind": kind, "question": question, "answer": sentence(answer) + "."}
 
 
-def _about_it(rng: random.Random, thing: Thing) -> Question | None:
+def _about_it(scene: Scene, rng: random.Random, thing: Thing) -> Question | None:
     """A question about "it": its colour or its place."""
     options = []
     if thing.color:
@@ -38,7 +38,8 @@ def _about_it(rng: random.Random, thing: Thing) -> Question | None:
                 thing.color,
             )
         )
-    if thing.region:
+    region = scene.region(thing)
+    if region:
         options.append(
             _answer(
                 "where",
@@ -50,7 +51,7 @@ def _about_it(rng: random.Random, thing: Thing) -> Question | None:
                         "Where do you see it?",
                     )
                 ),
-                thing.region,
+                region,
             )
         )
     return rng.choice(options) if options else None
@@ -66,6 +67,8 @@ def named_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
             ("at the bottom", (0, 1)),
         )
     )
+    if not scene.things:
+        return None
     if len(scene.things) == 1:
         first = rng.choice(("What is this?", "What do you see?", "What is in the picture?"))
         thing = scene.things[0]
@@ -79,7 +82,7 @@ def named_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
         )
     if thing.kind == "sign":
         return None
-    follow = _about_it(rng, thing)
+    follow = _about_it(scene, rng, thing)
     return follow and [thing_answer("what", first, thing), follow]
 
 
@@ -89,7 +92,7 @@ def exists_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
     if not named:
         return None
     phrase, thing = rng.choice(named)
-    follow = _about_it(rng, thing)
+    follow = _about_it(scene, rng, thing)
     first = rng.choice(("Is there {}?", "Do you see {}?", "Can you see {}?")).format(
         article(phrase)
     )
@@ -119,7 +122,7 @@ def same_of_another(scene: Scene, rng: random.Random) -> Dialogue | None:
     named = referents(scene)
     for kind, question, value in rng.sample(
         (
-            ("where", "Where is the {}?", lambda t: t.region),
+            ("where", "Where is the {}?", scene.region),
             ("color", "What color is the {}?", lambda t: t.color),
             ("color", "What colour is the {}?", lambda t: t.color),
         ),

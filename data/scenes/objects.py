@@ -22,7 +22,26 @@ COLORS: dict[str, tuple[int, int, int]] = {
     "black": (24, 24, 24),
     "white": (248, 248, 248),
     "gray": (136, 136, 136),
+    # The rest of CSS's sixteen.
+    "aqua": (0, 255, 255),
+    "fuchsia": (255, 0, 255),
+    "lime": (0, 255, 0),
+    "maroon": (128, 0, 0),
+    "navy": (0, 0, 128),
+    "olive": (128, 128, 0),
+    "silver": (192, 192, 192),
+    "teal": (0, 128, 128),
 }
+BASIC = tuple(COLORS)[:11]  # the colours that things have in everyday speech
+CSS: dict[str, tuple[int, int, int]] = {  # as CSS 2.1 defines them
+    **{name: COLORS[name] for name in tuple(COLORS)[11:]},
+    "black": (0, 0, 0), "white": (255, 255, 255), "gray": (128, 128, 128), "red": (255, 0, 0),
+    "blue": (0, 0, 255), "green": (0, 128, 0), "yellow": (255, 255, 0), "purple": (128, 0, 128),
+}
+# A right answer may add the plainer word: "navy blue", "lime green".
+PLAINER = {"navy": "blue", "lime": "green", "olive": "green", "maroon": "red", "silver": "gray",
+           "aqua": "blue", "fuchsia": "pink", "teal": "green"}
+COLOR_SYNONYMS = {"grey": "gray", "cyan": "aqua", "magenta": "fuchsia"}
 SHAPES = ("circle", "square", "triangle", "star", "heart", "diamond", "pentagon", "hexagon",
           "cross", "ring", "arrow")
 

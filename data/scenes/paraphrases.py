@@ -7,12 +7,13 @@ part. "color" is respelled "colour" in half of the questions by `ask`.
 from __future__ import annotations
 
 import random
+from pathlib import Path
 
-from data.extra_paraphrases import read_extra
+from models.checkpoint import read_json
 
-# More wordings for training alone, by kind: written by somebody who had seen none that are held out.
-FURTHER = read_extra(__file__)
-FURTHER_SHARE = 0.6  # of training's questions; the others are worded as half of dev's and test's are
+# Extra paraphrases for training alone, by kind: written by somebody who had seen none that are held out.
+EXTRA: dict[str, list[str]] = read_json(Path(__file__).with_name("extra_paraphrases.json"))
+EXTRA_SHARE = 0.6  # of training's questions; the others are worded as half of dev's and test's are
 
 # kind -> (train, held out for dev and test)
 ASK: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
@@ -257,6 +258,128 @@ ASK: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
         ),
         ("Say which way the {x} moves.", "What direction is the {x} moving in?"),
     ),
+    "changes": (
+        (
+            "Does anything change?",
+            "Does anything happen?",
+            "Is anything changing?",
+            "Do you see anything change?",
+            "Does something change in the video?",
+            "Is there any change?",
+            "Tell me, does anything change?",
+            "Does anything happen in the video?",
+        ),
+        ("Does anything change in this clip?", "Have you seen anything change?"),
+    ),
+    "whether": (
+        (
+            "Does the {x} {v}?",
+            "Do you see the {x} {v}?",
+            "Can you see the {x} {v}?",
+            "Does the video show the {x} {v}?",
+            "Tell me, does the {x} {v}?",
+            "Yes or no: does the {x} {v}?",
+            "In the video, does the {x} {v}?",
+            "Does the {x} {v} in the video?",
+        ),
+        ("Does the {x} {v} in this clip?", "Is it true that you see the {x} {v}?"),
+    ),
+    "mover": (
+        (
+            "What moves?",
+            "What is moving?",
+            "Which thing moves?",
+            "What do you see move?",
+            "Which object moves?",
+            "What moves in the video?",
+            "Tell me what moves.",
+            "Name the thing that moves.",
+        ),
+        ("Say what moves.", "Which thing is moving in this clip?"),
+    ),
+    "ends": (
+        (
+            "Where is the {x} at the end?",
+            "Where does the {x} end up?",
+            "Where is the {x} in the last frame?",
+            "Where does the {x} stop?",
+            "At the end, where is the {x}?",
+            "Tell me where the {x} is at the end.",
+            "Where do you see the {x} at the end?",
+            "In which part of the picture is the {x} at the end?",
+        ),
+        ("Say where the {x} is in the end.", "Whereabouts is the {x} at the end?"),
+    ),
+    "which_picture": (
+        (
+            "Which picture has {ax}?",
+            "Which picture shows {ax}?",
+            "In which picture is there {ax}?",
+            "In which picture do you see {ax}?",
+            "Which image has {ax}?",
+            "Which of the pictures has {ax}?",
+            "Which one has {ax}?",
+            "Where do you see {ax}, in the first or in the second picture?",
+            "Tell me which picture has {ax}.",
+            "Which image shows {ax}?",
+        ),
+        ("Say which picture has {ax}.", "In which of the images can {ax} be seen?"),
+    ),
+    "more_pictures": (
+        (
+            "Which picture has more things?",
+            "Which picture shows more things?",
+            "Which picture has more objects?",
+            "Which image has more in it?",
+            "In which picture do you see more things?",
+            "Which one has more things in it?",
+            "Which of the two pictures has more objects?",
+            "Are there more things in the first or in the second picture?",
+        ),
+        ("Say which picture has more things.", "Which of the images contains more objects?"),
+    ),
+    "both_pictures": (
+        (
+            "Is there {ax} in both pictures?",
+            "Do both pictures have {ax}?",
+            "Do both pictures show {ax}?",
+            "Do you see {ax} in both pictures?",
+            "Can you see {ax} in both images?",
+            "Do both images have {ax}?",
+            "Is {ax} in both pictures?",
+            "Tell me, do both pictures have {ax}?",
+        ),
+        ("Have we got {ax} in both pictures?", "Is it true that both images show {ax}?"),
+    ),
+    "same_pictures": (
+        (
+            "Are the two pictures the same?",
+            "Are these pictures the same?",
+            "Are both pictures the same?",
+            "Do the two pictures show the same?",
+            "Are the images identical?",
+            "Is the second picture the same as the first?",
+            "Are these two images the same?",
+            "Tell me, are the pictures the same?",
+        ),
+        ("Is it true that both pictures are the same?", "Would you say these images are the same?"),
+    ),
+    "difference": (
+        (
+            "What is different?",
+            "What is the difference?",
+            "What is the difference between the two pictures?",
+            "What is different in the second picture?",
+            "How do the pictures differ?",
+            "What differs between the pictures?",
+            "Find the difference.",
+            "What changed between the pictures?",
+            "Tell me what is different.",
+            "Can you find the difference?",
+            "What is the difference between these images?",
+        ),
+        ("Say what is different.", "In what do the two images differ?"),
+    ),
 }
 # {s}: "a dog and three apples"; {b}: "a green background"; {is}: "is" or "are", as {s} asks.
 SAY = (
@@ -297,13 +420,14 @@ def pick(rng: random.Random, pair: tuple[tuple[str, ...], tuple[str, ...]], spli
     return rng.choice(pair[1] if split != "train" and rng.random() < 0.5 else pair[0])
 
 
-def practised(rng: random.Random, kind: str, wordings: tuple[str, ...]) -> str:
-    """A template for training: one of these, or of the further ones of a kind."""
-    return rng.choice(FURTHER[kind] if rng.random() < FURTHER_SHARE else wordings)
+def pick_for_training(rng: random.Random, kind: str, wordings: tuple[str, ...]) -> str:
+    """A template for training: one of these, or of the extra ones of a kind."""
+    extra = EXTRA.get(kind)
+    return rng.choice(extra if extra and rng.random() < EXTRA_SHARE else wordings)
 
 
 def ask(rng: random.Random, kind: str, split: str, **words: str) -> str:
     """A question of a kind."""
-    template = practised(rng, kind, ASK[kind][0]) if split == "train" else pick(rng, ASK[kind], split)
+    template = pick_for_training(rng, kind, ASK[kind][0]) if split == "train" else pick(rng, ASK[kind], split)
     text = template.format(**words)
     return text.replace("color", "colour") if rng.random() < 0.5 else text

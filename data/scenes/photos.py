@@ -1,28 +1,24 @@
-"""Photographs as samples: shards of real pictures, and what is asked and answered about them.
+"""Photographs as lessons: shards of real pictures, and what is asked and answered about them.
 
-Record of a photograph: {"name", "corpus", "other": what it does not show} and blobs "image" (the
-file) and "small" (uint8 (3, 32, 32), as models/resnet.py sees it). The model names what a photograph
-shows as a whole; asked for details, it says that it cannot tell them.
+Record of a photograph: {"name", "corpus", "other": what it does not show} and the blob "image",
+the file. The model names what a photograph shows as a whole; asked for details, it says that it cannot
+tell them.
 """
 
 from __future__ import annotations
 
-import io
 import random
 import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
-from PIL import Image
-
-from data.english import article
 from data.readers.photos import Photo, names, photos, present
 from data.scenes.captions import sentence
-from data.scenes.paraphrases import practised
+from data.scenes.paraphrases import pick_for_training
+from data.scenes.thinking import photo_thinking
 from data.shards import Blobs, store
-from models.image import image_to_tensor
-from models.resnet import shrink
+from data.english import article
 
 SHARD_SIZE = 5000
 PLURAL = {"pants", "shorts", "shoes", "cattle"}
@@ -107,20 +103,25 @@ def phrase(name: str) -> str:
     return name if name in BARE else article(name)
 
 
-def photo_thinking(record: dict) -> str:
-    """What is written down of a photograph before it is asked about."""
+def photo_caption(record: dict) -> str:
+    """What a photograph is said to be."""
     return f"A photo of {phrase(record['name'])}."
+
+
+def photo_thought(record: dict) -> str:
+    """What is thought of a photograph before it is asked about."""
+    return photo_thinking(phrase(record["name"]))
 
 
 def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> dict:
     """One question of a kind: name, caption, check or detail."""
     asked, answer = {
         "name": (NAME, sentence(phrase(record["name"])) + "."),
-        "caption": (CAPTION, photo_thinking(record)),
+        "caption": (CAPTION, photo_caption(record)),
         "check": (CHECK, "Yes."),
         "detail": (DETAIL, NO_DETAIL),
     }[kind]
-    question = practised(rng, f"photo_{kind}", asked[0]) if split == "train" else rng.choice(asked[1])
+    question = pick_for_training(rng, f"photo_{kind}", asked[0]) if split == "train" else rng.choice(asked[1])
     if kind == "check":
         true = rng.random() < 0.5
         asked_for = record["name"] if true else record["other"]
@@ -146,12 +147,6 @@ def named(answer: str, known: list[str]) -> set[str]:
     return set(re.findall(rf"(?<![\w-])(?:{pattern})(?![\w-])", answer.lower()))
 
 
-def _blobs(photo: Photo) -> Blobs:
-    with Image.open(io.BytesIO(photo.encoded)) as image:
-        small = shrink(image_to_tensor(image)[None])[0]  # (3, 32, 32)
-    return {"image": photo.encoded, "small": small.round().byte().numpy()}
-
-
 def build_photos(folder: Path, real: Path | None, split: str, limit: int | None = None) -> int:
     """Fill `folder` with the photographs of a split; returns how many it holds.
 
@@ -170,4 +165,4 @@ def _items(real: Path | None, split: str, limit: int | None) -> Iterator[tuple[d
         known, rng = names(real, corpus), random.Random(f"photos-{corpus}-{split}")
         for photo in islice(photos(real, corpus, split), limit):
             other = rng.choice([name for name in known if name != photo.name])
-            yield {"name": photo.name, "corpus": corpus, "other": other}, _blobs(photo)
+            yield {"name": photo.name, "corpus": corpus, "other": other}, {"image": photo.encoded}

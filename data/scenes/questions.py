@@ -11,7 +11,6 @@ import random
 import re
 from collections.abc import Callable
 
-from data.english import article, count_word
 from data.scenes.captions import (
     MIN_GAP,
     caption,
@@ -22,8 +21,10 @@ from data.scenes.captions import (
 )
 from data.scenes.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
 from data.scenes.paraphrases import ask
-from data.scenes.scene import Scene, Thing, known_kinds, same_category
+from data.scenes.sampling import known_kinds, same_category
+from data.scenes.scene import Scene, Thing
 from data.scenes.scoring import score as score  # a question and its scoring are used together
+from data.english import article, count_word
 
 Question = dict
 MOST = 8  # questions kept of a scene
@@ -61,6 +62,8 @@ def _yes_no(kind: str, question: str, yes: bool) -> Question:
 
 
 def what(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
+    if not scene.things:
+        return None
     if len(scene.things) == 1 and scene.things[0].kind != "sign":
         return thing_answer("what", ask(rng, "what", split), scene.things[0])
     return {
@@ -72,6 +75,8 @@ def what(scene: Scene, rng: random.Random, split: str, objects: str) -> Question
 
 
 def describe(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
+    if not scene.things:
+        return None
     return {
         "kind": "caption",
         "question": ask(rng, "caption", split),
@@ -104,6 +109,8 @@ def color(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
 
 
 def background(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
+    if not scene.background.color:
+        return None
     return {
         "kind": "color",
         "question": ask(rng, "background", split),
@@ -136,7 +143,7 @@ def count(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
 
 def count_all(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     if any(t.kind == "sign" for t in scene.things) or (
-        len(scene.things) == 1 and rng.random() < 0.7
+        len(scene.things) < 2 and rng.random() < 0.7
     ):
         return None
     return {
@@ -147,8 +154,8 @@ def count_all(scene: Scene, rng: random.Random, split: str, objects: str) -> Que
 
 
 def where(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
-    options = [(p, t.region) for p, t in referents(scene) if t.region]
-    options += [("sign", t.region) for t in scene.things if t.kind == "sign" and t.region]
+    options = [(p, scene.region(t)) for p, t in referents(scene) if scene.region(t)]
+    options += [("sign", scene.region(t)) for t in scene.things if t.kind == "sign" and scene.region(t)]
     middle = [o for o in options if o[1] in ("top", "left", "right", "bottom", "middle")]
     if not options:
         return None
@@ -215,7 +222,7 @@ def absent(scene: Scene, rng: random.Random, objects: str) -> str | None:
     present = {t.name for t in scene.things}
     pairs = {(t.name, t.color) for t in scene.things}
     near = rng.choice(scene.objects())
-    if near.kind == "shape" and rng.random() < 0.7:
+    if near.kind == "shape" and near.color and rng.random() < 0.7:
         if rng.random() < 0.5:
             phrase = (near.name, rng.choice(list(COLORS)))
         else:

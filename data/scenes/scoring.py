@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import re
 
-from data.scenes.captions import as_number, mentions, score_caption
-from data.scenes.objects import COLORS
+from data.scenes.captions import as_number, mentions, one_spelling, score_caption
+from data.scenes.objects import COLORS, PLAINER
 from data.scenes.scene import REGIONS
 
 Question = dict
@@ -17,7 +17,8 @@ Question = dict
 
 def normalise(text: str) -> str:
     """Lower case, no punctuation, no articles, number words as digits, one spelling of gray."""
-    words = re.sub(r"[^\w\s'-]", " ", text.lower()).replace("grey", "gray").split()
+    words = re.sub(r"[^\w\s'-]", " ", text.lower()).split()
+    words = [one_spelling(w) for w in words]
     words = [w for w in words if w not in ("a", "an", "the")]
     return " ".join(str(as_number(w)) if as_number(w) is not None else w for w in words)
 
@@ -65,13 +66,19 @@ def score(answer: str, question: Question) -> bool:
     if kind in ("what", "relation", "compare"):
         return _names_only(answer, question)
     if kind == "color":
-        return {w for w in said.split() if w in COLORS} == {normalise(question["answer"])}
+        right = normalise(question["answer"])
+        named = {w for w in said.split() if w in COLORS}
+        return right in named and named <= {right, PLAINER.get(right, right)}
     if kind == "count":
         return [w for w in said.split() if w.isdecimal()][:1] == [normalise(question["answer"])]
     if kind == "where":
         return _region(answer) == _region(question["answer"])
     if kind == "change":
         return score_change(answer, question)
+    if kind == "which":
+        return pictures_named(answer) == pictures_named(question["answer"])
+    if kind == "difference":
+        return score_difference(answer, question)
     return said == normalise(question["answer"])
 
 
@@ -106,5 +113,34 @@ def score_change(answer: str, question: Question) -> bool:
         changes = {_CHANGES[w] for w in words if w in _CHANGES}
         color = [w for w in words if w in COLORS][-1:] if "turns" in changes else []
         return changes, color, {m[0] for m in mentions(text)}
+
+    return told(answer) == told(question["answer"])
+
+
+_PICTURES = {"first": {1}, "second": {2}, "third": {3}, "1": {1}, "2": {2}, "3": {3}, "one": set(),
+             "both": {1, 2}, "all": {1, 2, 3}, "neither": {0}, "none": {0}, "no": {0}}
+
+
+def pictures_named(answer: str) -> set[int]:
+    """Which pictures an answer names; {0} for none of them."""
+    return set().union(*(_PICTURES.get(word, set()) for word in normalise(answer).split()))
+
+
+_DIFFERENCES = {
+    "missing": "missing", "gone": "missing", "lacks": "missing", "also": "added", "additional": "added",
+    "extra": "added", "new": "added", "bigger": "bigger", "larger": "bigger", "smaller": "smaller",
+    "left": "left", "right": "right", "higher": "up", "up": "up", "lower": "down", "down": "down",
+    "nothing": "nothing", "same": "nothing", "identical": "nothing",
+}
+
+
+def score_difference(answer: str, question: Question) -> bool:
+    """Right when the same difference is told of the same thing, with the same colours."""
+
+    def told(text: str) -> tuple:
+        words = normalise(text).split()
+        ways = {_DIFFERENCES[w] for w in words if w in _DIFFERENCES}
+        colors = set() if ways else {w for w in words if w in COLORS}
+        return ways, colors, {m[0] for m in mentions(text)}
 
     return told(answer) == told(question["answer"])
