@@ -149,8 +149,9 @@ def test_speech_is_written_in_every_format(client, kind):
 
 
 def test_choices_are_drawn_by_the_seed(client):
+    story = "Tell me a story about a fox."
     drawn = [
-        [c.message.content for c in ask(client, "Tell me a story about a fox.", n=2, temperature=1.5, seed=s).choices]
+        [c.message.content for c in ask(client, story, n=2, temperature=1.5, seed=s).choices]
         for s in (1, 1, 2)
     ]
     assert drawn[0] == drawn[1] != drawn[2] and all(len(texts) == 2 for texts in drawn)
