@@ -192,7 +192,7 @@ class Omni:
 
         Args:
             source: "table" guesses from the table that ships; "lookup" from the prompt itself; a
-                `.safetensors` file is another table (export/draft_table.py); else a smaller Thinker's folder.
+                `.safetensors` file is another table (export/draft_table.py); else a Thinker's folder.
         """
         from inference.speculative.config import SpeculativeConfig, speculative
         from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
