@@ -112,7 +112,9 @@ class AudioEncoderTiny:
 
     @torch.inference_mode()
     def __call__(self, mel: Tensor) -> Tensor:
-        return self.encoder(mel[None] if mel.dim() == 2 else mel)  # (B, n, C)
+        mel = mel[None] if mel.dim() == 2 else mel  # (B, 128, T)
+        lengths = torch.full((len(mel),), mel.shape[2], device=mel.device)
+        return self.encoder(mel, lengths)  # (B, n, C)
 
 
 def load_projectors(folder: str | Path) -> dict[str, dict[str, Tensor]]:
