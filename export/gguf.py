@@ -202,8 +202,8 @@ def export_to_gguf(
 
     Args:
         model: an Omni, OmniModel or Thinker that was loaded from a folder.
-        quantization_type: one of TYPES, or q4_k_m (by `llama-quantize`).
-        llama_cpp_path: where `llama-quantize` is; default: the PATH.
+        quantization_type: one of TYPES, or of MADE_BY_LLAMA (by llama.cpp's quantiser).
+        llama_cpp_path: where `llama-quantize` is; default: the PATH, else llama.cpp's library.
         tokenizer: default: the folder's.
         name: in the metadata; default: the file's.
 

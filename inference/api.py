@@ -20,6 +20,7 @@ from torch import Tensor
 from inference import generation
 from inference.caching.planning import check_budget, resolve, within
 from inference.config import GenerateConfig
+from inference.device import moved
 from inference.generation import PAD_TOKEN_ID, thinker_of
 from inference.prompt import Prompt
 from inference.sampling import make_generators, sample
@@ -156,7 +157,7 @@ def generate(
     source = input_ids
     if source is None:
         tokenizer, source, config = arranged(tokenizer, prompt, config)
-    model = model.to(device) if device else model
+    model = moved(model, device)
     config = settings(config, model, tokenizer, given)
     prompts = as_prompts(source, tokenizer, attention_mask)
     if multimodal_emb is not None or not use_cache:
@@ -190,7 +191,7 @@ def generate_batch(
     tokenizer, prompts, config = arranged(tokenizer, prompts, config)
     if isinstance(prompts, str) or not isinstance(prompts, Sequence | Tensor):
         raise UserError(f"prompts must be a list, not {type(prompts).__name__}")
-    model = model.to(device) if device else model
+    model = moved(model, device)
     config = settings(config, model, tokenizer, given)
     rows = as_prompts(prompts, tokenizer) if len(prompts) else []
     if not rows:
@@ -283,7 +284,7 @@ class Generator(generation.Generator):
         if model is None:
             model, tokenizer = loaded(checkpoint_path, tokenizer_path, device)
         config = settings(config, model, tokenizer, {})
-        super().__init__(model, config, reserve, tokenizer, device)
+        super().__init__(moved(model, device), config, reserve, tokenizer)
 
     @classmethod
     def from_checkpoint(

@@ -19,12 +19,26 @@ def placed(model: nn.Module, device: str, dtype: str) -> nn.Module:
     Raises:
         UserError: device unknown, missing, or of a kind that cannot compute.
     """
-    try:
-        model = model.to(torch.device(device), DTYPES[dtype])
-        torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
-    except (RuntimeError, AssertionError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"cannot use the device {device!r}: {reason}") from None
+    model = moved(model, device, DTYPES[dtype])
     if dtype == "int8":
         thinker_of(model).round_to_int8()
     return model.eval()
+
+
+def moved(
+    model: nn.Module, device: str | torch.device | None, dtype: torch.dtype | None = None
+) -> nn.Module:
+    """The model where it is to compute; None: where it is.
+
+    Raises:
+        UserError: as `placed`.
+    """
+    if device is None:
+        return model
+    try:
+        model = model.to(torch.device(device), dtype)
+        torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
+    except (RuntimeError, AssertionError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"cannot use the device {str(device)!r}: {reason}") from None
+    return model

@@ -191,18 +191,18 @@ class Omni:
         """Decode speculatively: the same answers, sooner where guesses are right.
 
         Args:
-            source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
-                guesses (export/draft_table.py); else the folder of a smaller Thinker.
+            source: "table" guesses from the table that ships; "lookup" from the prompt itself; a
+                `.safetensors` file is another table (export/draft_table.py); else a Thinker's folder.
         """
         from inference.speculative.config import SpeculativeConfig, speculative
         from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
-        from inference.speculative.table import DraftTable
+        from inference.speculative.table import SHIPPED, DraftTable
 
         like = SpeculativeConfig(spec_k=spec_k, **options)
         if source == "lookup":
             draft = PromptLookup()
-        elif Path(source).suffix == ".safetensors":
-            draft = NgramDraft(DraftTable.load(source))
+        elif source == "table" or Path(source).suffix == ".safetensors":
+            draft = NgramDraft(DraftTable.load(SHIPPED if source == "table" else source))
         else:
             weight = next(self.model.parameters())
             draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))

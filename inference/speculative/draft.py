@@ -35,16 +35,25 @@ class PromptLookup:
 
 
 class NgramDraft:
-    """What mostly follows the last few tokens in other answers."""
+    """What mostly follows the last few tokens in other answers, else what followed them in this context."""
 
     def __init__(self, table: DraftTable) -> None:
         self.table = table
+        self.lookup = PromptLookup()
+        self.largest = max((max(one.values(), default=0) for one in table.tables), default=0)  # id
+
+    def check(self, target: Thinker) -> None:
+        """Refuse a table whose ids the model does not have."""
+        if self.largest >= target.config.vocab_size:
+            raise UserError("the table of guesses was counted with another tokenizer: count one for this")
 
     def propose(
         self, context: list[int], count: int, config: GenerateConfig, generator: torch.Generator
     ) -> tuple[list[int], Tensor | None]:
         """At most `count` tokens. No probabilities: it is sure of each."""
-        return self.table.guess(context, count), None
+        if guesses := self.table.guess(context, count):
+            return guesses, None
+        return self.lookup.propose(context, count, config, generator)
 
 
 class ThinkerDraft:

@@ -97,7 +97,7 @@ class SpeculativeGenerator(Generator):
         config = self.config
         model = thinker_of(draft_model)
         draft = ThinkerDraft(model.to(device)) if isinstance(model, Thinker) else draft_model
-        if isinstance(draft, ThinkerDraft):
+        if isinstance(draft, ThinkerDraft | NgramDraft):
             draft.check(thinker_of(target_model))
         self.draft = draft
         self.guessed = self.right = self.passes = 0  # of the latest call
