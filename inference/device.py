@@ -5,6 +5,7 @@ from torch import nn
 
 from inference.generation import thinker_of
 from models.errors import UserError
+from models.quantization import round_to_int8
 
 DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
     "fp32": torch.float32,
@@ -26,5 +27,5 @@ def placed(model: nn.Module, device: str, dtype: str) -> nn.Module:
         reason = str(error).splitlines()[0]
         raise UserError(f"cannot use the device {device!r}: {reason}") from None
     if dtype == "int8":
-        thinker_of(model).round_to_int8()
+        round_to_int8(thinker_of(model))
     return model.eval()
