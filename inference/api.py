@@ -18,9 +18,10 @@ import torch
 from torch import Tensor
 
 from inference import generation
-from inference.caching.planning import check_budget, resolve, within
+from inference.caching.planning import resolve
 from inference.config import GenerateConfig
 from inference.generation import PAD_TOKEN_ID, thinker_of
+from inference.loading import moved
 from inference.prompt import Prompt
 from inference.sampling import make_generators, sample
 from models.errors import UserError
@@ -52,12 +53,9 @@ def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> Ge
     thinker = thinker_of(model)
     if not hasattr(thinker, "new_cache"):
         raise UserError(f"model must be a Thinker or an OmniModel, not {type(model).__name__}")
-    if "auto" in (config.cache_kind, config.decode_plan):
-        return resolve(config, thinker, tokenizer or tokenizer_beside(thinker), _plans)
-    limit = thinker.config.max_position_embeddings
-    config = within(config, limit)
-    check_budget(config, thinker, config.max_seq_len or limit)
-    return config
+    if tokenizer is None and "auto" in (config.cache_kind, config.decode_plan):
+        tokenizer = tokenizer_beside(thinker)
+    return resolve(config, thinker, tokenizer, _plans)
 
 
 def tokenizer_beside(thinker):
@@ -156,7 +154,7 @@ def generate(
     source = input_ids
     if source is None:
         tokenizer, source, config = arranged(tokenizer, prompt, config)
-    model = model.to(device) if device else model
+    model = moved(model, device)
     config = settings(config, model, tokenizer, given)
     prompts = as_prompts(source, tokenizer, attention_mask)
     if multimodal_emb is not None or not use_cache:
@@ -190,7 +188,7 @@ def generate_batch(
     tokenizer, prompts, config = arranged(tokenizer, prompts, config)
     if isinstance(prompts, str) or not isinstance(prompts, Sequence | Tensor):
         raise UserError(f"prompts must be a list, not {type(prompts).__name__}")
-    model = model.to(device) if device else model
+    model = moved(model, device)
     config = settings(config, model, tokenizer, given)
     rows = as_prompts(prompts, tokenizer) if len(prompts) else []
     if not rows:
@@ -283,7 +281,7 @@ class Generator(generation.Generator):
         if model is None:
             model, tokenizer = loaded(checkpoint_path, tokenizer_path, device)
         config = settings(config, model, tokenizer, {})
-        super().__init__(model.to(device) if device else model, config, reserve, tokenizer)
+        super().__init__(moved(model, device), config, reserve, tokenizer)
 
     @classmethod
     def from_checkpoint(
