@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from manual.size import sizes
+
 ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
@@ -170,6 +172,13 @@ def test_files_are_short():
     long = {str(p.relative_to(ROOT)): n for p in everything()
             if (n := len(p.read_text(encoding="utf-8").splitlines())) > 400}
     assert not long
+
+
+def test_code_does_not_grow_unseen():
+    """Whoever adds a subsystem raises a ceiling here and says in docs/decisions.md what for."""
+    counted = {name: lines for name, (_, lines) in sizes().items()}
+    assert counted["reading path"] <= 3_800
+    assert counted["all but tests"] <= 39_400
 
 
 def test_shipped_weights_are_small():
