@@ -15,17 +15,14 @@ import numpy as np
 from tqdm import tqdm
 
 from evaluation.words import spoken_words
-from models.errors import UserError
+from models.errors import needed
 from models.mel import SAMPLE_RATE
 
 
 @lru_cache(maxsize=2)
 def decoder(choices: tuple[str, ...] | None = None, model: str | None = None):
     """A decoder: with the open language model, another one, or a grammar of these sentences."""
-    try:
-        from pocketsphinx import Decoder
-    except ImportError:
-        raise UserError("pocketsphinx is missing: pip install -r requirements-dev.txt") from None
+    Decoder = needed("pocketsphinx", "the judge of speech", "-r requirements-dev.txt").Decoder
     settings = {"samprate": float(SAMPLE_RATE), "cmn": "batch", "loglevel": "FATAL"}
     if choices is None:
         return Decoder(**settings, lm=model) if model else Decoder(**settings)

