@@ -62,7 +62,7 @@ def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
     table = interleaved(contestants, rounds)
     for kind, row in table.items():
         layers = thinker.config.num_hidden_layers
-        row["bytes_per_token_per_layer"] = thinker.config.cache_bytes(kind) // layers
+        row["bytes_per_token_per_layer"] = thinker.new_cache(1, 1, kind).nbytes // layers
         row["bits_per_byte"] = text_bits(omni, rows, kind)
         row["loss_percent"] = 100 * (row["bits_per_byte"] / table["fp32"]["bits_per_byte"] - 1)
     return table

@@ -60,12 +60,12 @@ def use_ours(native: str) -> Callable[[str, Path, int], None]:
         from inference.generation import generate
         from inference.omni import DTYPES
         from inference.prompt import Prompt
+        from models.quantization import round_to_int8
         from models.thinker import Thinker
 
-        name = "thinker" if (path / "thinker.safetensors").exists() else "model"
-        thinker = Thinker.from_pretrained(path, name).to(DTYPES[kind]).eval()
+        thinker = Thinker.from_pretrained(path).to(DTYPES[kind]).eval()
         if kind == "int8":
-            thinker.round_to_int8()
+            round_to_int8(thinker)
         config = GenerateConfig(max_new_tokens=tokens, eos_token_id=-1, native=native)
         generate(thinker, Prompt(IDS), config)
 

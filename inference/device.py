@@ -5,6 +5,7 @@ from torch import nn
 
 from inference.generation import thinker_of
 from models.errors import UserError
+from models.quantization import round_to_int8
 
 DTYPES = {  # of what PyTorch computes; int8 is what compiled decoding reads
     "fp32": torch.float32,
@@ -21,7 +22,7 @@ def placed(model: nn.Module, device: str, dtype: str) -> nn.Module:
     """
     model = moved(model, device, DTYPES[dtype])
     if dtype == "int8":
-        thinker_of(model).round_to_int8()
+        round_to_int8(thinker_of(model))
     return model.eval()
 
 

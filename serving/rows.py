@@ -68,8 +68,7 @@ class RowStore:
         if rows not in self._views:
             view = copy.copy(self.whole)
             view.layers = [
-                type(layer)(*(first_rows(store, rows) for store in layer))
-                for layer in self.whole.layers
+                tuple(first_rows(store, rows) for store in layer) for layer in self.whole.layers
             ]
             self._views[rows] = view
         view = self._views[rows]
@@ -100,7 +99,7 @@ class RowStore:
         """Tensors of this cache beside those of another of its kind."""
         for mine, its in zip(self.whole.layers, other.layers, strict=True):
             for one, two in zip(mine, its, strict=True):
-                yield from pairs(one, two)
+                yield from zip(one.parts, two.parts, strict=True)
 
 
 class RowCache(RowStore):
@@ -135,13 +134,5 @@ class RowCache(RowStore):
 def first_rows(store: TensorStore, rows: int) -> TensorStore:
     """A store's first rows, in the same memory."""
     view = copy.copy(store)
-    view.numbers = store.numbers[:rows]
-    view.scales = None if store.scales is None else store.scales[:rows]
+    view.parts = [part[:rows] for part in store.parts]
     return view
-
-
-def pairs(mine: TensorStore, its: TensorStore):
-    """The tensors of two stores of one kind: numbers, and scales where they are quantised."""
-    yield mine.numbers, its.numbers
-    if mine.scales is not None:
-        yield mine.scales, its.scales

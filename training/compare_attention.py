@@ -64,7 +64,7 @@ def train(
         losses = [objective.model(part) for part in rows.split(16)]
     return {
         "loss": float(sum(x.total for x in losses)) / sum(x.weight for x in losses),
-        "bytes": thinker.config.cache_bytes(KIND),
+        "bytes": thinker.new_cache(1, 1, KIND).nbytes,
         "parameters": sum(weight.numel() for weight in thinker.parameters()),
     }
 

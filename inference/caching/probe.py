@@ -70,7 +70,7 @@ class CacheProbe:
 
     def nbytes(self, kind: str) -> int:
         """Bytes of one sequence of the full context."""
-        return self.thinker.config.cache_bytes(kind) * self.context
+        return self.thinker.new_cache(1, 1, kind).nbytes * self.context
 
     def quality(self, kind: str) -> Quality | None:
         """Against fp32: the answer's loss, the whole prompt's perplexity, the mean divergence."""

@@ -16,9 +16,9 @@ from torch.nn import functional as F
 from inference.config import GenerateConfig
 from inference.native.library import library
 from models.block import rope_frequencies
-from models.cache import DENSE as DENSE_KINDS
 from models.cache import KVCache, TensorStore
 from models.errors import UserError
+from models.quantization import DENSE as DENSE_KINDS
 from models.quantization import quantise_rows
 from models.thinker import Thinker
 
@@ -153,18 +153,15 @@ class Room:
 def described(stores: tuple[TensorStore, ...]) -> Store:
     """Where the layers' keys, or values, are kept, and in which format."""
     first, addresses = stores[0], c_void_p * len(stores)
-    numbers = addresses(*(store.numbers.data_ptr() for store in stores))
-    scales = None
-    if first.scales is not None:
-        scales = addresses(*(store.scales.data_ptr() for store in stores))
-    return Store(numbers, scales, FORMATS.index(format_of(first)))
+    kept = [addresses(*(part.data_ptr() for part in parts)) for parts in zip(*(s.parts for s in stores))]
+    return Store(kept[0], kept[1] if len(kept) > 1 else None, FORMATS.index(format_of(first)))
 
 
 def format_of(store: TensorStore) -> str:
     """The name of a store's number format, or "" for one that compiled code does not know."""
-    if store.scales is not None:
+    if len(store.parts) > 1:
         return str(store.config.kind)
-    return next((name for name, dtype in DENSE_KINDS.items() if dtype == store.numbers.dtype), "")
+    return next((name for name, dtype in DENSE_KINDS.items() if dtype == store.parts[0].dtype), "")
 
 
 class NativeStep:
@@ -173,7 +170,7 @@ class NativeStep:
     def __init__(self, function, packed: PackedThinker, cache: KVCache) -> None:
         self.function, self.packed, self.cache = function, packed, cache
         keys, values = zip(*cache.layers)
-        self.batch = keys[0].numbers.shape[0]
+        self.batch = keys[0].parts[0].shape[0]
         self.described = Cache(described(keys), described(values), self.batch, cache.max_len)
         self.addresses = byref(packed.model), byref(self.described)
         self.rooms: dict[tuple[int, bool], Room] = {}
@@ -260,7 +257,7 @@ def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
         return "compiled decoding does not know decoupled attention"
     if not all(format_of(store) in FORMATS for store in cache.layers[0]):
         return f"compiled decoding reads caches of {', '.join(FORMATS)}"
-    if (rows := cache.layers[0].keys.numbers.shape[0]) > MAX_BATCH:
+    if (rows := cache.layers[0][0].parts[0].shape[0]) > MAX_BATCH:
         return f"compiled decoding takes {MAX_BATCH} rows at once, not {rows}"
     return None
 

@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_small_ones_have_half_the_cache(preset):
     model = load_preset(preset)["thinker"]["model"]
     sizes = {
-        name: ThinkerConfig(**model | changes).cache_bytes("bf16")
+        name: sum(ThinkerConfig(**model | changes).cache_widths)
         for name, changes in contestants(model["head_dim"]).items()
     }
     assert sizes["dba"] == sizes["narrow"] == sizes["standard"] / 2

@@ -132,11 +132,11 @@ def test_the_needle_fits_and_ends_in_the_fact(omni):
 def test_a_real_probe_is_persisted_and_reused(omni, tmp_path, monkeypatch):
     path = tmp_path / "plan.json"
     thinker, context = omni.model.thinker, 160
-    budget = thinker.config.cache_bytes("q8_0") * context / 1e6
+    budget = thinker.new_cache(1, 1, "q8_0").nbytes * context / 1e6
     settings = {"cache_kind": "auto", "cache_plan_path": str(path), "max_seq_len": context,
                 "cache_budget_mb": budget, **OPEN}
     config = omni.config(**settings)
-    assert thinker.config.cache_bytes(config.cache_kind) * context <= budget * 1e6
+    assert thinker.new_cache(1, 1, config.cache_kind).nbytes * context <= budget * 1e6
     (plan,) = read_plans(path).values()
     assert plan["cache_kind"] == config.cache_kind
     rows = {row["kind"]: row for row in plan["candidates"]}
