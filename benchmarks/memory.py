@@ -56,8 +56,8 @@ def use_ours(native: str) -> Callable[[str, Path, int], None]:
     """From a checkpoint folder, of which only the Thinker is read."""
 
     def use(kind: str, path: Path, tokens: int) -> None:
+        from inference.api import generate
         from inference.config import GenerateConfig
-        from inference.generation import generate
         from inference.omni import DTYPES
         from inference.prompt import Prompt
         from models.quantization import round_to_int8

@@ -206,7 +206,8 @@ def generate_iter(
     tokenizer, source, config = arranged(tokenizer, prompt, config)
     config = settings(config, model, tokenizer, given)
     (one,) = single(as_prompts(source, tokenizer))
-    return generation.generate_iter(model, one, config, tokenizer)
+    reserve = len(one) + config.max_new_tokens
+    return generation.Generator(model, config, reserve, tokenizer).stream(one)
 
 
 def generate_stream(
@@ -229,19 +230,18 @@ def after_embeddings(
     """The reply to media embeddings (1, M, hidden) with the prompt behind them."""
     if media.dim() != 3 or len(media) != 1 or media.shape[-1] != thinker_of(model).config.hidden_size:
         raise UserError(f"multimodal_emb must be (1, M, hidden), not {tuple(media.shape)}")
-    thinker = thinker_of(model)
     length = media.shape[1] + len(prompt)
     room = generation.context_length(model, config) - length
     if room < 1:
         raise UserError(f"media and prompt have {length} tokens and the context no room for a reply")
     cache = generation.new_cache(model, 1, length + min(room, config.max_new_tokens), config)
+    run = generation.Runner(thinker_of(model), cache, config)
     with torch.inference_mode():
         x = torch.cat([media, generation.embed(model, [prompt])], dim=1)  # (1, M + T, hidden)
-        logits = thinker.logits(thinker.hidden(x, cache=cache)[:, -1])  # (1, V)
+        logits = run(x).logits  # (1, V)
     watch = generation.StopWatch(config.stop_strings, tokenizer)
     rows = generation.Rows([prompt.ids], [room], [watch])
-    steps = generation.decode(model, logits, cache, config, rows, generation.Timing())
-    return [token for (token,) in steps]
+    return [token for (token,) in generation.decode(run, logits, config, rows, generation.Timing())]
 
 
 @torch.inference_mode()

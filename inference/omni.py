@@ -55,7 +55,7 @@ class Omni:
         self.model = model
         self.tokenizer = tokenizer
         self.folder = folder
-        self.draft = None  # (draft, what adds its settings to a config) after `use_draft`
+        self.new_generator = Generator  # another one after `use_draft`
         self.limits = LIMITS  # how much of media is read
         self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
@@ -180,12 +180,7 @@ class Omni:
 
     def generator(self, config: GenerateConfig, reserve: int | None = None) -> Generator:
         """What continues a context of this checkpoint."""
-        if self.draft is None:
-            return Generator(self.model, config, reserve, self.tokenizer)
-        from inference.speculative.generator import SpeculativeGenerator
-
-        draft, spec = self.draft
-        return SpeculativeGenerator(self.model, draft, spec(config), reserve, self.tokenizer)
+        return self.new_generator(self.model, config, reserve, self.tokenizer)
 
     def use_draft(self, source: str | Path, spec_k: int = 4, **options) -> None:
         """Decode speculatively: the same answers, sooner where guesses are right.
@@ -194,20 +189,9 @@ class Omni:
             source: "table" guesses from the table that ships; "lookup" from the prompt itself; a
                 `.safetensors` file is another table (export/draft_table.py); else a Thinker's folder.
         """
-        from inference.speculative.config import SpeculativeConfig, speculative
-        from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
-        from inference.speculative.table import SHIPPED, DraftTable
+        from inference.speculative.generator import with_draft
 
-        like = SpeculativeConfig(spec_k=spec_k, **options)
-        if source == "lookup":
-            draft = PromptLookup()
-        elif source == "table" or Path(source).suffix == ".safetensors":
-            draft = NgramDraft(DraftTable.load(SHIPPED if source == "table" else source))
-        else:
-            weight = next(self.model.parameters())
-            draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
-            draft.check(thinker_of(self.model))
-        self.draft = draft, lambda config: speculative(config, like)
+        self.new_generator = with_draft(self.model, source, spec_k=spec_k, **options)
 
     def text(self, tokens: Iterator[int], config: GenerateConfig) -> Iterator[str]:
         """Text of tokens as they come, up to the first stop string."""

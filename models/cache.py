@@ -102,7 +102,7 @@ class KVCache:
             )
             for _ in range(num_layers)
         ]
-        self.max_len = max_len
+        self.batch, self.max_len = batch, max_len
         self.length = 0  # positions filled, the same for every layer once a step is complete
         self.windows: Windows = ()
 
@@ -152,7 +152,7 @@ class KVCache:
         other.layers = [
             tuple(store.taken(rows, self.length, max_len) for store in layer) for layer in self.layers
         ]
-        other.max_len = max_len
+        other.batch, other.max_len = len(rows), max_len
         return other
 
     def reorder(self, rows: Tensor, start: int) -> None:

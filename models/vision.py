@@ -22,8 +22,6 @@ from models.checkpoint import Pretrained
 from models.image import IMAGE_SIZE
 from models.resnet import ResNet, shrink
 
-IMAGE_TOKENS = 50  # what one picture takes up in the Thinker's sequence
-
 
 @dataclass
 class VisionConfig:

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
-from inference.generation import find_native, run_step
-from inference.timing import Timing
+from inference.runner import Runner, Scores
 from models.cache import KVCache, TensorStore
 from models.thinker import Thinker
 
@@ -70,6 +69,7 @@ class RowStore:
             view.layers = [
                 tuple(first_rows(store, rows) for store in layer) for layer in self.whole.layers
             ]
+            view.batch = rows
             self._views[rows] = view
         view = self._views[rows]
         view.length = self.end
@@ -108,7 +108,7 @@ class RowCache(RowStore):
     def __init__(self, thinker: Thinker, rows: int, capacity: int, config: GenerateConfig) -> None:
         super().__init__(thinker.new_cache(rows, capacity, config.cache_kind), capacity)
         self.thinker, self.config = thinker, config
-        self._native: dict[int, object] = {}  # compiled code by the number of rows it is bound to
+        self._runs: dict[int, Runner] = {}  # by the number of rows
 
     def take(self, row: int) -> KVCache:
         """Take a row out -> its tokens in a cache of one row."""
@@ -116,19 +116,16 @@ class RowCache(RowStore):
         self.retire(row, one)
         return one
 
-    def step(self, tokens: list[int]) -> tuple[Tensor, list[int] | None]:
-        """Run one token of each row -> logits of what follows (B, V), and each row's likeliest.
-
-        The next step overwrites both.
-        """
+    def step(self, tokens: list[int]) -> Scores:
+        """Run one token of each row. The next step overwrites the logits."""
         cache, rows = self.ready(), len(self)
-        if rows not in self._native:
-            self._native[rows] = find_native(self.thinker, cache, self.config)
+        if rows not in self._runs:
+            self._runs[rows] = Runner(self.thinker, cache, self.config, wait=True)
         mask = torch.arange(self.end + 1) >= self.starts()[:, None]  # (B, end + 1)
         mask = mask.to(self.thinker.model.embed_tokens.weight.device)
-        result = run_step(self.thinker, self._native[rows], tokens, mask, cache, Timing())
+        scores = self._runs[rows](tokens, mask)
         self.grow()
-        return result
+        return scores
 
 
 def first_rows(store: TensorStore, rows: int) -> TensorStore:

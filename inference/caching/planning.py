@@ -19,9 +19,10 @@ from inference.caching.needle import needle
 from inference.caching.options import PLAN_FIELDS
 from inference.caching.planfile import is_fresh, plan_key, read_plans, write_plans
 from inference.caching.policy import Candidate, cache_kinds, choose
-from inference.caching.probe import SECONDS, CacheProbe, Runner, chunk_seconds
+from inference.caching.probe import SECONDS, CacheProbe, chunk_seconds
 from inference.config import GenerateConfig
 from inference.notice import notice
+from inference.runner import Runner
 from models.cachekind import AUTO
 from models.errors import UserError
 from models.thinker import Thinker
@@ -171,7 +172,7 @@ def plan_chunks(
     """Measure the query chunk of each bucket that the context reaches; windows stay as they are."""
     notice("decode_plan auto: measuring how to read prompts")
     hay = needle(tokenizer, min(context, LONGEST)).ids
-    Runner(thinker, thinker.new_cache(1, 1), config)  # compiled before time counts
+    Runner(thinker, thinker.new_cache(1, 1), config, wait=True)  # compiled before time counts
     table, begun = parse_table(config.table()), perf_counter()
     buckets: list[Bucket] = []
     seconds = {}

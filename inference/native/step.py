@@ -6,7 +6,6 @@ cannot serve (a GPU, decoupled attention, more than eight rows) is left to PyTor
 
 import ctypes
 from ctypes import POINTER, byref, c_bool, c_float, c_int32, c_int64, c_void_p
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -15,6 +14,7 @@ from torch.nn import functional as F
 
 from inference.config import GenerateConfig
 from inference.native.library import library
+from inference.runner import Scores
 from models.block import rope_frequencies
 from models.cache import KVCache, TensorStore
 from models.errors import UserError
@@ -74,14 +74,6 @@ class New(ctypes.Structure):
 
 class Outputs(ctypes.Structure):
     _fields_ = [("logits", c_void_p), ("likeliest", POINTER(c_int64))]
-
-
-class Scores(NamedTuple):
-    """What follows new positions: of the last of each row, or of all."""
-
-    logits: Tensor  # fp32 (B, V) or (B, T, V); the next call for as many overwrites them
-    likeliest: list[int]  # (B,) or (B * T,)
-    seconds: float  # that these took of the whole
 
 
 class PackedThinker:
@@ -170,8 +162,7 @@ class NativeStep:
     def __init__(self, function, packed: PackedThinker, cache: KVCache) -> None:
         self.function, self.packed, self.cache = function, packed, cache
         keys, values = zip(*cache.layers)
-        self.batch = keys[0].parts[0].shape[0]
-        self.described = Cache(described(keys), described(values), self.batch, cache.max_len)
+        self.described = Cache(described(keys), described(values), cache.batch, cache.max_len)
         self.addresses = byref(packed.model), byref(self.described)
         self.rooms: dict[tuple[int, bool], Room] = {}
 
@@ -186,12 +177,12 @@ class NativeStep:
             every: whether all positions are scored. Then, and for a few, each gets the numbers
                 that it would get alone.
         """
-        T = new.shape[1] if isinstance(new, Tensor) else len(new) // self.batch
+        T = new.shape[1] if isinstance(new, Tensor) else len(new) // self.cache.batch
         self.cache.require(T)
         room = self.rooms.get((T, every))
         if room is None:
             model = self.packed.model
-            room = Room(self.batch, T, every, model.head.rows, model.vocabulary)
+            room = Room(self.cache.batch, T, every, model.head.rows, model.vocabulary)
             self.rooms[T, every] = room
         if isinstance(new, Tensor):
             embedded = new.float().contiguous()
@@ -257,8 +248,8 @@ def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
         return "compiled decoding does not know decoupled attention"
     if not all(format_of(store) in FORMATS for store in cache.layers[0]):
         return f"compiled decoding reads caches of {', '.join(FORMATS)}"
-    if (rows := cache.layers[0][0].parts[0].shape[0]) > MAX_BATCH:
-        return f"compiled decoding takes {MAX_BATCH} rows at once, not {rows}"
+    if cache.batch > MAX_BATCH:
+        return f"compiled decoding takes {MAX_BATCH} rows at once, not {cache.batch}"
     return None
 
 

@@ -9,12 +9,20 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
-from inference.sampling import distribution, draw, first_seen
+from inference.sampling import adjust, draw, first_seen, greedy
 from inference.speculative.table import DraftTable
 from models.errors import UserError
 from models.thinker import Thinker
 
 LONGEST_MATCH, SHORTEST_MATCH = 4, 2  # tokens; one alone is matched by chance too often
+
+
+def distribution(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
+    """Probabilities (B, V) of the next token under these settings; all on one at temperature 0."""
+    logits = adjust(logits, config, seen)
+    if config.temperature > 0.0:
+        return logits.softmax(dim=-1)
+    return torch.zeros_like(logits).scatter_(-1, greedy(logits)[:, None], 1.0)
 
 
 class PromptLookup:
