@@ -12,7 +12,8 @@ import torch
 from inference.caching.probe import take_turns
 from inference.config import GenerateConfig
 from inference.generation import PAD_TOKEN_ID, Generator, generate_batch, prefill, thinker_of
-from inference.omni import DTYPES, Omni
+from inference.loading import DTYPES
+from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.runner import Runner
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluation.compare_attention import contestants
 from evaluation.speedtables import attention
 from models.errors import UserError
 from models.thinker import ThinkerConfig
-from training.compare_attention import contestants
 from training.config import apply_override, load_preset
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -49,7 +49,7 @@ def test_the_command_trains_all_and_shows_a_table(nano_omni_dir, tmp_path):
     out = tmp_path / "results.json"
     out.write_text('{"text": {"figures": {}}}')
     command = [
-        *(sys.executable, "-m", "training.compare_attention", "--steps", "2", "--seeds", "1"),
+        *(sys.executable, "-m", "evaluation.compare_attention", "--steps", "2", "--seeds", "1"),
         *("--threads", "1", "--data_dir", tmp_path / "data", "--runs_dir", tmp_path / "runs"),
         *("--out", out),
     ]
