@@ -18,10 +18,10 @@ import torch
 from torch import Tensor
 
 from inference import generation
-from inference.caching.planning import check_budget, resolve, within
+from inference.caching.planning import resolve
 from inference.config import GenerateConfig
-from inference.device import moved
 from inference.generation import PAD_TOKEN_ID, thinker_of
+from inference.loading import moved
 from inference.prompt import Prompt
 from inference.sampling import make_generators, sample
 from models.errors import UserError
@@ -53,12 +53,9 @@ def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> Ge
     thinker = thinker_of(model)
     if not hasattr(thinker, "new_cache"):
         raise UserError(f"model must be a Thinker or an OmniModel, not {type(model).__name__}")
-    if "auto" in (config.cache_kind, config.decode_plan):
-        return resolve(config, thinker, tokenizer or tokenizer_beside(thinker), _plans)
-    limit = thinker.config.max_position_embeddings
-    config = within(config, limit)
-    check_budget(config, thinker, config.max_seq_len or limit)
-    return config
+    if tokenizer is None and "auto" in (config.cache_kind, config.decode_plan):
+        tokenizer = tokenizer_beside(thinker)
+    return resolve(config, thinker, tokenizer, _plans)
 
 
 def tokenizer_beside(thinker):

@@ -16,23 +16,21 @@ import torch
 
 from inference.caching.planning import resolve
 from inference.config import GenerateConfig
-from inference.device import DTYPES, placed
 from inference.generation import Generator, context_length, generate_batch, thinker_of
-from inference.hf_tokenizer import load_tokenizer
+from inference.loading import load_checkpoint
 from inference.media import LIMITS, as_list, load_audio, load_image, load_video
 from inference.notice import notice
 from inference.prompt import Picture, Prompt, Sound, UserTurn
-from inference.speech import check_speech_parts, given, speakable
+from inference.speech import given, speakable
 from inference.stopping import cut, until
 from inference.subtitles import Segment
 from inference.thinking import think
 from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
-from models.checkpoint import read_json
 from models.errors import UserError
 from models.image import image_to_tensor
 from models.mel import log_mel
-from models.omni import TRANSCRIBE_QUESTION, OmniModel, check_placeholders
+from models.omni import TRANSCRIBE_QUESTION, OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 
@@ -77,28 +75,7 @@ class Omni:
             UserError: folder, weights, device or dtype missing, corrupt or unknown.
         """
         folder = SHIPPED if folder is None else Path(folder)
-        if not folder.is_dir():
-            what = "is not a folder" if folder.exists() else "does not exist"
-            raise UserError(f"the checkpoint folder {folder} {what}")
-        if dtype not in DTYPES:  # before the weights are read
-            raise UserError(f"dtype {dtype} is unknown: use {', '.join(DTYPES)}")
-        values = read_json(folder / "config.json")
-        if not isinstance(values, dict):
-            raise UserError(f"{folder / 'config.json'} does not describe a model")
-        kind = OmniModel if values.get("model_type") == "muomni" else Thinker
-        tokenizer = load_tokenizer(folder, model_name)
-        try:
-            model = kind.from_pretrained(folder)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise UserError(
-                f"{folder / 'config.json'} does not describe a model: {error!r}"
-            ) from error
-        if kind is OmniModel:
-            check_speech_parts(folder)
-            check_placeholders(model, tokenizer, folder)
-        if len(tokenizer) > thinker_of(model).config.vocab_size:
-            raise UserError(f"{folder}: the tokenizer has more ids than the weights")
-        return cls(placed(model, device, dtype), tokenizer, folder)
+        return cls(*load_checkpoint(folder, device, dtype, model_name), folder)
 
     # ---- text out
 

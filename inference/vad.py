@@ -11,6 +11,7 @@ from functools import lru_cache
 
 import numpy as np
 
+from inference.waveform import runs
 from models.errors import needed
 from models.mel import SAMPLE_RATE
 
@@ -42,15 +43,10 @@ def has_speech(wave: np.ndarray) -> bool:
         found = np.fromiter(probabilities(wave), float)  # (chunks,)
     short = len(wave) <= WORD_SECONDS * SAMPLE_RATE
     surest = found.max(initial=0.0)
-    if not ((surest > SURE and longest_run(found > SPEECH) >= SHORTEST) or (short and surest > WORD)):
+    longest = max((end - begin for begin, end in runs(found > SPEECH)), default=0)
+    if not ((surest > SURE and longest >= SHORTEST) or (short and surest > WORD)):
         return False
     return flatness(wave, np.flatnonzero(found > SPEECH)) > TONAL
-
-
-def longest_run(mask: np.ndarray) -> int:
-    """The most True in a row. (n,)"""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
 @contextmanager

@@ -79,7 +79,7 @@ class KVCache:
         batch: rows.
         num_kv_heads: key-value heads H.
         max_len: capacity in positions.
-        widths: width D of a head; or of each tensor that a layer keeps, such as keys and values.
+        widths: of a head's keys and of its values. One number stands for both.
         kinds: their number formats; None: `dtype`.
     """
 

@@ -41,13 +41,11 @@ def resolve(
     thinker: Thinker,
     tokenizer: Tokenizer,
     memory: dict[str, dict],
-    clock: Callable[[], float] = time.time,
 ) -> GenerateConfig:
     """The config with every `auto` replaced by what was measured.
 
     Args:
         memory: plans of this process, by key; added to.
-        clock: seconds since 1970.
 
     Raises:
         UserError: no cache kind fits, or the plan's file cannot be used.
@@ -64,13 +62,13 @@ def resolve(
         measured = {name: getattr(config, name) for name in MEASURING}
         key = plan_key(**about, budget=config.cache_budget_mb, gates=config.gates(), **measured)
         plan = kept(
-            config, key, memory, clock, lambda: plan_cache(config, thinker, tokenizer, context)
+            config, key, memory, lambda: plan_cache(config, thinker, tokenizer, context)
         )
         found["cache_kind"] = plan["cache_kind"]
     if config.decode_plan == AUTO:
         key = plan_key(**about, table=config.table(), kind=config.cache_kind)
         plan = kept(
-            config, key, memory, clock, lambda: plan_chunks(config, thinker, tokenizer, context)
+            config, key, memory, lambda: plan_chunks(config, thinker, tokenizer, context)
         )
         found |= {"decode_plan": "fixed", "decode_table": plan["decode_table"]}
         found |= dict.fromkeys(PLAN_FIELDS[1:])
@@ -115,20 +113,19 @@ def kept(
     config: GenerateConfig,
     key: str,
     memory: dict[str, dict],
-    clock: Callable[[], float],
     measure: Callable[[], dict],
 ) -> dict:
     """The plan of this key: of this process, of the file while it is fresh, or measured now."""
     def fresh(plan: dict) -> bool:
         interval = config.cache_plan_probe_interval_sec
-        return not config.cache_plan_probe or is_fresh(plan, interval, clock())
+        return not config.cache_plan_probe or is_fresh(plan, interval, time.time())
 
     if key in memory and fresh(memory[key]):
         return memory[key]
     path = Path(config.cache_plan_path) if config.cache_plan_path else None
     plans = read_plans(path) if path else {}
     if key not in plans or not fresh(plans[key]):
-        plans[key] = {"probed": clock()} | measure()
+        plans[key] = {"probed": time.time()} | measure()
         if path:
             write_plans(path, plans)
     memory[key] = plans[key]
