@@ -60,7 +60,7 @@ def placed(model: nn.Module, device: str, dtype: str) -> nn.Module:
     return model.eval()
 
 
-def moved(model: nn.Module, device: str | None) -> nn.Module:
+def moved(model: nn.Module, device: str | torch.device | None) -> nn.Module:
     """The model on a device; None: where it is.
 
     Raises:
@@ -73,5 +73,5 @@ def moved(model: nn.Module, device: str | None) -> nn.Module:
         torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
     except (RuntimeError, AssertionError, ValueError) as error:
         reason = str(error).splitlines()[0]
-        raise UserError(f"cannot use the device {device!r}: {reason}") from None
+        raise UserError(f"cannot use the device {str(device)!r}: {reason}") from None
     return model

@@ -61,15 +61,11 @@ def resolve(
     if config.cache_kind == AUTO:
         measured = {name: getattr(config, name) for name in MEASURING}
         key = plan_key(**about, budget=config.cache_budget_mb, gates=config.gates(), **measured)
-        plan = kept(
-            config, key, memory, lambda: plan_cache(config, thinker, tokenizer, context)
-        )
+        plan = kept(config, key, memory, lambda: plan_cache(config, thinker, tokenizer, context))
         found["cache_kind"] = plan["cache_kind"]
     if config.decode_plan == AUTO:
         key = plan_key(**about, table=config.table(), kind=config.cache_kind)
-        plan = kept(
-            config, key, memory, lambda: plan_chunks(config, thinker, tokenizer, context)
-        )
+        plan = kept(config, key, memory, lambda: plan_chunks(config, thinker, tokenizer, context))
         found |= {"decode_plan": "fixed", "decode_table": plan["decode_table"]}
         found |= dict.fromkeys(PLAN_FIELDS[1:])
     return replace(config, **found)

@@ -82,7 +82,7 @@ def test_every_candidate_is_a_kind():
         assert all(len(parse_cache_kind(kind, parts)) == parts for kind in cache_kinds(parts))
 
 
-def test_plans_are_kept_until_they_are_old(tmp_path, omni):
+def test_plans_are_kept_until_they_are_old(tmp_path, omni, monkeypatch):
     path = tmp_path / "deep" / "plan.json"
     config = omni.config().__class__(
         cache_kind="auto", cache_plan_path=str(path), cache_plan_probe_interval_sec=2 * DAY
@@ -91,7 +91,9 @@ def test_plans_are_kept_until_they_are_old(tmp_path, omni):
 
     def ask(now: float, key: str = "a", memory: dict | None = None) -> None:
         measure = lambda: measured.append(now) or {"cache_kind": "fp32"}  # noqa: E731
-        kept(config, key, {} if memory is None else memory, lambda: now, measure)
+        with monkeypatch.context() as patched:
+            patched.setattr("inference.caching.planning.time.time", lambda: now)
+            kept(config, key, {} if memory is None else memory, measure)
 
     ask(0.0)
     ask(1.9 * DAY)
