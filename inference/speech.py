@@ -139,10 +139,7 @@ class Speaker:
     ) -> tuple[Sentence, Iterator[Tensor]]:
         """One sentence's phones with their lengths, and its frames of codes, each (1, K)."""
         ready = self.frontend(normalise(sentence), voice, speed)
-        number = torch.tensor([self.frontend.voice_id(voice)])
-        frames = self.talker.stream(
-            ready.phones[None], ready.starts[None], ready.seconds[None], number, temperature, seed
-        )
+        frames = self.talker.stream(ready.script, ready.seconds, temperature, seed)
         return ready, frames
 
 

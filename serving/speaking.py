@@ -58,11 +58,8 @@ class Sentence:
         """Phones, and what each frame must say."""
         talker = speaker.talker
         ready = speaker.frontend(normalise(self.text), self.voice, self.speed)
-        where = align(ready.seconds[None], talker.config.frame_seconds)
-        voice = torch.tensor([speaker.frontend.voice_id(self.voice)])
-        self.condition = talker.condition(
-            ready.phones[None], ready.starts[None], voice, where
-        )[0]  # (T, D)
+        where = align(ready.seconds, talker.config.frame_seconds)
+        self.condition = talker.condition(ready.script, where)[0]  # (T, D)
         self.before = self.condition.new_zeros(talker.from_codes.in_features)  # (K·64,)
         self.noise = torch.Generator().manual_seed(seed)
         self.wave = waveform(speaker.codec, speaker.vocoder, self._chunks())
