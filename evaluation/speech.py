@@ -18,6 +18,7 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from data.speech.tts_corpus import build_speaking
 from torch import Tensor
 from torch.nn import functional as F
 from tqdm import tqdm
@@ -26,7 +27,6 @@ from data.shards import ShardReader
 from data.speech import sentences as corpus
 from data.speech.sentences import answer
 from data.speech.tts import flite
-from data.speech.tts_corpus import build_speaking
 from evaluation import codebooks
 from evaluation.asking import another
 from evaluation.judge import hear, knows

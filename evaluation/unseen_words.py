@@ -6,10 +6,11 @@ sentence, and its letters alone are judged, in the Talker's speech and in the te
 
 from __future__ import annotations
 
+from data.speech.tts_corpus import lexicon_split
+
 from data.shards import ShardReader
 from data.speech import sentences as corpus
 from data.speech.tts import flite
-from data.speech.tts_corpus import lexicon_split
 from evaluation.judge import hear, knows
 from evaluation.results import error_rate
 from evaluation.setting import SEED, Measured, Setting

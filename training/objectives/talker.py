@@ -31,7 +31,7 @@ from training.speech import prepare_lexicon, prepare_speech
 POOL = 16  # batches drawn together and sorted by length, so that little is padding
 WRONG_CODE = 0.10  # share of heard codes replaced by random ones
 DEAF_FRAME = 0.15  # share of frames whose past is not heard at all
-CODEBOOK_WEIGHTS = (1.0, 0.6, 0.4, 0.3, 0.25, 0.2)  # the first carries most of what is understood
+CODEBOOK_WEIGHTS = (1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.2, 0.2)  # the first carries most of what is understood
 DURATION_WEIGHT, PITCH_WEIGHT, G2P_WEIGHT = 2.0, 2.0, 0.5
 WORDS, WORDS_POOL = 64, 4  # words a step for the grapheme-to-phone model, and draws per word
 VALIDATION_UTTERANCES = 24  # of each set
@@ -77,15 +77,7 @@ class Utterances:
             with torch.autocast("cpu", enabled=False):
                 mel = log_mel(F.pad(wave, (0, spare)))
                 codes = self.codec.encode(mel[None])[0]  # (T, K)
-            words = [word for *_, word, _ in item["phones"]]
-            starts = [w >= 0 and w != before for w, before in zip(words, [-1, *words], strict=False)]
-            self.kept[n] = {
-                "phones": torch.tensor([IDS[phone] for phone, *_ in item["phones"]]),
-                "starts": torch.tensor(starts).long(),
-                "seconds": torch.tensor([end - start for _, start, end, *_ in item["phones"]]),
-                "marks": torch.tensor([MARKS.index(mark) for mark in item["marks"]]),
-                "hertz": torch.tensor(item["pitch"]),
-                "voice": torch.tensor(voice_number(item["voice"])),
+            self.kept[n] = as_tensors(item) | {
                 "codes": codes.to(torch.int16),
             }
         return self.kept[n]
@@ -101,6 +93,20 @@ class Utterances:
         batch["voice"] = torch.stack([item["voice"] for item in items])
         batch["frames"] = torch.tensor([len(item["codes"]) for item in items])
         return batch
+
+
+def as_tensors(item: dict) -> dict[str, Tensor]:
+    """An aligned utterance's phones with all that is known of each, (P,), and its voice ()."""
+    words = [word for *_, word, _ in item["phones"]]
+    starts = [w >= 0 and w != before for w, before in zip(words, [-1, *words], strict=False)]
+    return {
+        "phones": torch.tensor([IDS[phone] for phone, *_ in item["phones"]]),
+        "starts": torch.tensor(starts).long(),
+        "marks": torch.tensor([MARKS.index(mark) for mark in item["marks"]]),
+        "hertz": torch.tensor(item["pitch"]),
+        "seconds": torch.tensor([end - start for _, start, end, *_ in item["phones"]]),
+        "voice": torch.tensor(voice_number(item["voice"])),
+    }
 
 
 def voice_number(label: str) -> int:

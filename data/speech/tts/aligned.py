@@ -1,27 +1,33 @@
 """Natural speech with exact phone times and pitch, from inside Kokoro and Hibari.
 
+Hibari (`pip install hibari-tts`, Apache-2.0) brings the 8 MB of its one voice, distilled from
+Kokoro's heart, and takes a hundredth of the speech's length; Kokoro's weights are kokoro.py's.
+
 Both networks predict how many frames each symbol lasts and the pitch of every half frame, and build
 the sound on these. Their ONNX graphs hold both as inner values, which are made outputs here: an
 alignment without a recogniser. Text becomes symbols by Hibari's misaki rules.
 
-Refuses missing packages and weights with one line each (see kokoro.py and hibari.py).
+Refuses missing packages and weights with one line each.
 """
 
 from dataclasses import dataclass
 from functools import cache
+from importlib.util import find_spec
 
 import numpy as np
 
 from data.speech.augment import as_int16, resample
-from data.speech.tts import hibari, ipa, kokoro
+from data.speech.tts import ipa, kokoro
 from models.errors import UserError
 
 RATE, NATIVE_RATE = 16000, 24000  # Hz
 FRAME = 0.025  # seconds a duration step lasts, in both networks; pitch has two values in each
 INNER = {"kokoro": ("/encoder/Clip_output_0", "/encoder/F0_proj/Conv_output_0"),
          "hibari": ("/Clip_output_0", "f0")}
+PACKAGE_HINT = "pip install hibari-tts onnx onnxruntime"
 QUIET = 0.1  # seconds of silence kept at either end
 LOWEST = 50.0  # Hz; what is under it has no voice
+LONGEST = 500  # symbols that the networks take at once
 
 
 @dataclass
@@ -35,12 +41,17 @@ class AlignedSpeech:
     pitch: list[float]
 
 
+def available() -> bool:
+    """Whether Hibari can speak."""
+    return all(find_spec(name) for name in ("hibari", "onnx", "onnxruntime"))
+
+
 @cache
 def _g2p(british: bool):
     try:
         from hibari.g2p import G2P
     except ImportError as error:
-        raise UserError(f"cannot load hibari: {hibari.PACKAGE_HINT}") from error
+        raise UserError(f"cannot load hibari: {PACKAGE_HINT}") from error
     return G2P(british=british)
 
 
@@ -52,7 +63,7 @@ def _session(engine: str):
         import onnxruntime
         from hibari.voices import voice_path
     except ImportError as error:
-        raise UserError(f"cannot load {error.name}: pip install onnx onnxruntime hibari-tts") from error
+        raise UserError(f"cannot load {error.name}: {PACKAGE_HINT}") from error
     path = kokoro.weights()[0] if engine == "kokoro" else voice_path("heart")
     graph = onnx.load(str(path))
     kokoro.single_precision(graph.graph)
@@ -88,7 +99,7 @@ def _kokoro(ids: list[int], voice: str, speed: float):
 def _hibari(ids: list[int], voice: str, speed: float):
     from hibari import dsp
 
-    if voice not in hibari.VOICES:
+    if voice != "heart":
         raise UserError(f"hibari has no voice {voice!r}")
     session = _session("hibari")
     names = ["lh", "theta", "ln", "lr", "phi", "f0", INNER["hibari"][0]]
@@ -123,6 +134,18 @@ def word_phones(word: str) -> list[str]:
     return [phone for phone, *_ in ipa.word_phones(chunks[0])] if len(chunks) == 1 else []
 
 
+def say(text: str, engine: str, voice: str, speed: float = 1.0) -> np.ndarray:
+    """Speak any text, without its times: int16 (samples,)."""
+    symbols = [c for c in _g2p(voice.startswith("b"))(text) if c in _vocabulary()]
+    ids = [0, *(_vocabulary()[c] for c in symbols[:LONGEST]), 0]
+    return _as_recorded(ENGINES[engine](ids, voice, speed)[0])
+
+
+def _as_recorded(wave: np.ndarray) -> np.ndarray:
+    """float (samples,) at 24 kHz -> int16 (samples,) at 16 kHz."""
+    return as_int16(resample(np.asarray(wave, np.float32), RATE / NATIVE_RATE) * 32767)
+
+
 def synthesise(
     text: str, words: list[str], engine: str, voice: str, speed: float = 1.0
 ) -> AlignedSpeech | None:
@@ -144,8 +167,7 @@ def synthesise(
     rows = ipa.timed_phones(chunks, list(frames * unit), american if chunks is not american else None)
     if {word for _, _, word, _ in rows} - {-1} != set(range(len(words))):
         return None
-    wave = as_int16(resample(np.asarray(wave, np.float32), RATE / NATIVE_RATE) * 32767)
-    rows, wave, cut = _crop(rows, wave)
+    rows, wave, cut = _crop(rows, _as_recorded(wave))
     phones, heights, at = [], [], 0.0
     for phone, seconds, word, stress in rows:
         phones.append([phone, round(at, 4), round(at + seconds, 4), word, stress])

