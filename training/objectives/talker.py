@@ -33,7 +33,7 @@ WRONG_CODE = 0.10  # share of heard codes replaced by random ones
 DEAF_FRAME = 0.15  # share of frames whose past is not heard at all
 CODEBOOK_WEIGHTS = (1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.2, 0.2)  # the first carries most of what is understood
 DURATION_WEIGHT, PITCH_WEIGHT, G2P_WEIGHT = 2.0, 2.0, 0.5
-WORDS, WORDS_POOL = 64, 4  # words a step for the grapheme-to-phone model, and draws per word
+WORDS, WORDS_POOL = 128, 4  # words a step for the grapheme-to-phone model, and draws per word
 VALIDATION_UTTERANCES = 24  # of each set
 Entry = tuple[str, tuple[str, ...]]  # a word and its phones
 
@@ -233,7 +233,7 @@ class TalkerObjective:
         """Loss per code, the same with the phones shuffled, durations, spelling of unseen words."""
         model = self.model
         batch = self.dev.gather(list(range(len(self.dev))))
-        batch["words"] = word_batch(self.unseen[:WORDS])
+        batch["words"] = word_batch(self.unseen[:64])
         batch = to_device(batch, next(model.parameters()).device)
         figures = first_codes(model, batch)
         order = torch.randperm(
