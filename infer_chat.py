@@ -141,7 +141,9 @@ def build_parser() -> argparse.ArgumentParser:
     run.add_argument(
         "--decode_table", metavar="CONTEXT:CHUNK:WINDOW,…", help="of the plan: 512:0:0,max:256:0"
     )
-    run.add_argument("--draft", metavar="lookup|FILE|FOLDER", help="decode speculatively: same answers")
+    run.add_argument(
+        "--draft", metavar="table|lookup|FILE|FOLDER", help="decode speculatively: same answers"
+    )
     run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
     run.add_argument("--adapter_dir", metavar="FOLDER", help="a LoRA adapter, ours or PEFT's")
     run.add_argument("--memory_dir", metavar="FOLDER", help="a memory bank, as checkpoints/memory_tiny")

@@ -19,7 +19,7 @@ WINDOW = 256  # tokens the Thinker is trained on at once: further back it reads 
 HELD_OUT = 16  # windows of conversations whose wordings never occur in training
 
 
-def held_out(omni: Omni) -> torch.Tensor:
+def held_out(tokenizer) -> torch.Tensor:
     """Conversations of the test split, in the chat template. (HELD_OUT, WINDOW + 1)
 
     A loss is only worth a percentage of a figure that the model is good at: a page of our own
@@ -28,15 +28,15 @@ def held_out(omni: Omni) -> torch.Tensor:
     rng, ids = random.Random("benchmark"), []
     while len(ids) < HELD_OUT * WINDOW + 1:
         messages = sample_conversation(rng, "test")["messages"]
-        ids += omni.tokenizer.encode_chat(messages, add_generation_prompt=False)
+        ids += tokenizer.encode_chat(messages, add_generation_prompt=False)
     rows = [ids[i * WINDOW : (i + 1) * WINDOW + 1] for i in range(HELD_OUT)]
     return torch.tensor(rows)
 
 
 @torch.inference_mode()
-def text_bits(omni: Omni, rows: torch.Tensor, kind: str, chunk: int = 32) -> float:
-    """Bits per byte of texts (B, S + 1) that are read through a cache of this kind."""
-    thinker = thinker_of(omni.model)
+def text_bits(thinker, tokenizer, kind: str | None = None, chunk: int = 32) -> float:
+    """Bits per byte of held-out conversations that are read through a cache of this kind."""
+    rows = held_out(tokenizer)
     cache = thinker.new_cache(rows.shape[0], rows.shape[1], kind)
     nats = 0.0
     for ids, targets in zip(rows[:, :-1].split(chunk, 1), rows[:, 1:].split(chunk, 1)):
@@ -46,7 +46,7 @@ def text_bits(omni: Omni, rows: torch.Tensor, kind: str, chunk: int = 32) -> flo
                 logits.flatten(0, 1), targets.flatten(), reduction="sum"
             )
         )
-    size = sum(len(omni.tokenizer.decode(row).encode()) for row in rows[:, 1:].tolist())
+    size = sum(len(tokenizer.decode(row).encode()) for row in rows[:, 1:].tolist())
     return nats / math.log(2) / size
 
 
@@ -55,15 +55,14 @@ def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
     thinker = thinker_of(omni.model)
     limit = thinker.config.max_position_embeddings
     prompt = Prompt(text_ids(omni, limit - tokens))  # so that decoding is near a full context
-    rows = held_out(omni)
     kinds = [*map(str, KVCacheKind), "q8_0/nf4"]
     configs = {kind: settings(omni, tokens, cache_kind=kind) for kind in kinds}
     contestants = {kind: decoder(omni, prompt, config) for kind, config in configs.items()}
     table = interleaved(contestants, rounds)
     for kind, row in table.items():
         layers = thinker.config.num_hidden_layers
-        row["bytes_per_token_per_layer"] = thinker.config.cache_bytes(kind) // layers
-        row["bits_per_byte"] = text_bits(omni, rows, kind)
+        row["bytes_per_token_per_layer"] = thinker.new_cache(1, 1, kind).nbytes // layers
+        row["bits_per_byte"] = text_bits(thinker, omni.tokenizer, kind)
         row["loss_percent"] = 100 * (row["bits_per_byte"] / table["fp32"]["bits_per_byte"] - 1)
     return table
 

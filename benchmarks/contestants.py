@@ -12,8 +12,10 @@ import torch
 from inference.caching.probe import take_turns
 from inference.config import GenerateConfig
 from inference.generation import PAD_TOKEN_ID, Generator, generate_batch, prefill, thinker_of
-from inference.omni import DTYPES, Omni
+from inference.loading import DTYPES
+from inference.omni import Omni
 from inference.prompt import Prompt
+from inference.runner import Runner
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_END = -1  # an end token that never comes: every run has the same length
@@ -63,10 +65,10 @@ def rereader(omni: Omni, prompt: Prompt, tokens: int) -> Callable[[], int]:
     """Decodes without a cache: everything is read again for each token."""
 
     def run() -> int:
-        grown = list(prompt.ids)
+        grown, thinker = list(prompt.ids), thinker_of(omni.model)
         for _ in range(tokens):
-            fresh = thinker_of(omni.model).new_cache(1, len(grown))
-            grown.append(int(prefill(omni.model, [Prompt(grown)], fresh).argmax()))
+            fresh = thinker.new_cache(1, len(grown))
+            grown.append(int(prefill(omni.model, [Prompt(grown)], Runner(thinker, fresh)).argmax()))
         return tokens
 
     return run

@@ -11,7 +11,8 @@ from benchmarks.contestants import (
     theirs,
     transformers_model,
 )
-from inference.omni import DTYPES, Omni
+from inference.loading import DTYPES
+from inference.omni import Omni
 from inference.prompt import Prompt
 
 

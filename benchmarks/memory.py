@@ -34,9 +34,9 @@ KINDS = {  # and what it is measured with
 }
 
 
-def megabytes(field: str) -> float:
-    """Of this process, 10⁶ bytes: VmRSS is what it holds, VmHWM the most it has held."""
-    line = next(x for x in STATUS.read_text().splitlines() if x.startswith(field))
+def megabytes(field: str, status: Path = STATUS) -> float:
+    """Of a process, 10⁶ bytes: VmRSS is what it holds, VmHWM the most it has held."""
+    line = next(x for x in status.read_text().splitlines() if x.startswith(field))
     return int(line.split()[1]) * 1024 / 1e6
 
 
@@ -56,16 +56,16 @@ def use_ours(native: str) -> Callable[[str, Path, int], None]:
     """From a checkpoint folder, of which only the Thinker is read."""
 
     def use(kind: str, path: Path, tokens: int) -> None:
+        from inference.api import generate
         from inference.config import GenerateConfig
-        from inference.generation import generate
-        from inference.omni import DTYPES
+        from inference.loading import DTYPES
         from inference.prompt import Prompt
+        from models.quantization import round_to_int8
         from models.thinker import Thinker
 
-        name = "thinker" if (path / "thinker.safetensors").exists() else "model"
-        thinker = Thinker.from_pretrained(path, name).to(DTYPES[kind]).eval()
+        thinker = Thinker.from_pretrained(path).to(DTYPES[kind]).eval()
         if kind == "int8":
-            thinker.round_to_int8()
+            round_to_int8(thinker)
         config = GenerateConfig(max_new_tokens=tokens, eos_token_id=-1, native=native)
         generate(thinker, Prompt(IDS), config)
 

@@ -1,17 +1,11 @@
 """Every way of storing the Thinker: size of the file, bits per byte of text, decoding speed."""
 
-import math
-import random
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import torch
-from torch import Tensor
-from torch.nn import functional as F
-
+from benchmarks.caches import text_bits
 from benchmarks.contestants import interleaved, settings, text_ids
-from data.dialogue.conversation import sample_conversation
 from export.gguf import export_to_gguf
 from inference.generation import generate_batch, thinker_of
 from inference.merge import load_quantized, quantize_full_model
@@ -21,7 +15,6 @@ from inference.quantised import METHODS
 from models.errors import UserError
 from models.thinker import Thinker
 
-CONVERSATIONS = 60
 GGUF = ("f16", "q8_0", "q4_0", "q4_k_m")
 
 
@@ -32,7 +25,7 @@ def bench_quantise(omni: Omni, rounds: int, tokens: int) -> dict:
     library is missing is told in one line. GGUF files are for llama.cpp: only their sizes are told.
     """
     base = thinker_of(omni.model)
-    prompt, held_out = Prompt(text_ids(omni, 32)), conversations(omni)
+    prompt = Prompt(text_ids(omni, 32))
     loaded: dict[str, Thinker] = {}
     table: dict[str, dict] = {}
     with TemporaryDirectory() as folder:
@@ -45,7 +38,7 @@ def bench_quantise(omni: Omni, rounds: int, tokens: int) -> dict:
                 print(f"notice: {method} is left out: {error}", file=sys.stderr)
                 continue
             table[method] = {"file_megabytes": path.stat().st_size / 1e6}
-            table[method]["bits_per_byte"] = bits_per_byte(loaded[method], held_out)
+            table[method]["bits_per_byte"] = text_bits(loaded[method], omni.tokenizer)
         for kind in GGUF:
             try:
                 path = export_to_gguf(omni, Path(folder) / f"{kind}.gguf", kind)
@@ -61,26 +54,3 @@ def bench_quantise(omni: Omni, rounds: int, tokens: int) -> dict:
     for name, row in interleaved(runs, rounds).items():
         table[name] |= row
     return table
-
-
-def conversations(omni: Omni) -> list[tuple[Tensor, int]]:
-    """Held-out conversations: ids (1, T), and bytes of their text."""
-    rng = random.Random("quantisers")
-    made = [sample_conversation(rng, "test")["messages"] for _ in range(CONVERSATIONS)]
-    return [
-        (
-            torch.tensor([omni.tokenizer.encode_chat(messages, add_generation_prompt=False)]),
-            sum(len(m["content"].encode()) for m in messages),
-        )
-        for messages in made
-    ]
-
-
-@torch.inference_mode()
-def bits_per_byte(thinker: Thinker, held_out: list[tuple[Tensor, int]]) -> float:
-    """Cross entropy in bits per byte of text."""
-    nats = sum(
-        float(F.cross_entropy(thinker(ids[:, :-1])[0].float(), ids[0, 1:], reduction="sum"))
-        for ids, _ in held_out
-    )
-    return nats / math.log(2) / sum(size for _, size in held_out)

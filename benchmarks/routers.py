@@ -8,7 +8,7 @@ from benchmarks.contestants import decoder, interleaved, reader, settings, text_
 from inference.memory import ROOT, attach_memory, set_strategy
 from inference.omni import Omni
 from inference.prompt import Prompt
-from models.memory import STRATEGIES, RoutingHistory
+from models.memory import STRATEGIES
 
 READ = 512  # tokens of the prompt
 FOLDER = ROOT / "checkpoints" / "memory_tiny"
@@ -40,7 +40,8 @@ def held(omni: Omni) -> float:
     adapter = omni.model.thinker
     config = adapter.memory.config
     cache = adapter.new_cache(1, READ)
-    kept = sum(x.states.nbytes for x in cache.layers if isinstance(x, RoutingHistory))
+    histories = cache.layers[adapter.config.num_hidden_layers :]
+    kept = sum(states.nbytes for (states,) in histories)
     states = torch.zeros(1, READ, adapter.config.hidden_size)
     chosen = adapter.strategies[0].choose(states, READ).indices.numel()
     slots = chosen * config.chapter_size * adapter.config.hidden_size * states.element_size()

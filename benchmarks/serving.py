@@ -17,6 +17,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from benchmarks.memory import megabytes
 from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -71,7 +72,7 @@ def measure_memory(port: int, pid: int) -> dict[str, float]:
     memory = {}
     for count, name in ((EARLY, "mb_early"), (LATE - EARLY, "mb_late")):
         crowd(port, [texts[i % len(texts)] for i in range(count)], LEAVERS, leave=True)
-        memory[name] = resident_mb(pid)
+        memory[name] = megabytes("VmRSS", Path(f"/proc/{pid}/status"))
     return memory | {"growth": memory["mb_late"] / memory["mb_early"]}
 
 
@@ -181,11 +182,3 @@ def ask(port: int, body: dict, leave: bool = False) -> Took:
     finally:
         connection.close()
     return Took(body["kind"], first or 0.0, time.perf_counter() - begin, tokens)
-
-
-def resident_mb(pid: int) -> float:
-    """Memory that a process has in RAM, in 10^6 bytes."""
-    for line in Path(f"/proc/{pid}/status").read_text().splitlines():
-        if line.startswith("VmRSS:"):
-            return int(line.split()[1]) * 1024 / 1e6
-    raise UserError("this system does not tell a process's memory")

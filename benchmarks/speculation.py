@@ -11,13 +11,12 @@ from time import perf_counter
 from data.dialogue.conversation import sample_conversation
 from data.scenes.build import SEEDS, MakeScene
 from data.scenes.render import render_with_cells
-from export.draft_table import CONVERSATIONS, SCENES, training_chats
 from inference.generation import Generator
 from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.speculative.draft import NgramDraft, PromptLookup
 from inference.speculative.generator import SpeculativeGenerator
-from inference.speculative.table import DraftTable
+from inference.speculative.table import SHIPPED, DraftTable
 
 REQUESTS = 24  # of each sort
 SEE = "What do you see?"
@@ -53,10 +52,7 @@ def write(generator: Generator, prompts: list[Prompt]) -> tuple[float, list[list
 def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
     """Each draft beside plain greedy decoding; all must answer the same."""
     config = omni.config(max_new_tokens=tokens)
-    counted = DraftTable.count(
-        omni.tokenizer.encode_chat_targets(chat) for chat in training_chats(CONVERSATIONS, SCENES)
-    )
-    drafts = {"lookup": PromptLookup(), "table": NgramDraft(counted)}
+    drafts = {"lookup": PromptLookup(), "table": NgramDraft(DraftTable.load(SHIPPED))}
     table = {}
     for sort, prompts in {"pictures": pictures(omni), "chats": chats(omni)}.items():
         quick = {

@@ -17,3 +17,8 @@ def count_word(count: int) -> str:
 def joined(phrases: list[str]) -> str:
     """'a dog, a red circle and three apples'."""
     return phrases[0] if len(phrases) == 1 else f"{', '.join(phrases[:-1])} and {phrases[-1]}"
+
+
+def upper(text: str) -> str:
+    """First letter capital, the rest as it is."""
+    return text[:1].upper() + text[1:]

@@ -15,7 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from models.errors import UserError
+from models.errors import UserError, needed
 
 SPLITS = ("train", "dev", "test")
 # Words that drop a line, written in ROT13 so that this file stays clean to read.
@@ -202,10 +202,7 @@ def _jsonl(path: Path, column: str) -> Iterator[str]:
 
 
 def _parquet(path: Path, column: str) -> Iterator[str]:
-    try:
-        from pyarrow import parquet
-    except ImportError as error:
-        raise UserError(f"reading {path} needs pyarrow: pip install pyarrow") from error
+    parquet = needed("pyarrow.parquet", f"reading {path}", "pyarrow")
     file = parquet.ParquetFile(path)
     if column not in file.schema.names:
         raise UserError(f"{path} has no column {column!r}; it has {', '.join(file.schema.names)}")

@@ -8,7 +8,7 @@ from importlib.util import find_spec
 
 import numpy as np
 
-from models.errors import UserError
+from models.errors import needed
 from models.mel import SAMPLE_RATE
 
 Waves = list[np.ndarray]
@@ -16,10 +16,7 @@ Waves = list[np.ndarray]
 
 def understood(true: Waves, made: Waves) -> list[float]:
     """STOI of each pair: 0..1, how much of it is understood."""
-    try:
-        from pystoi import stoi
-    except ImportError:
-        raise UserError("pystoi is missing: pip install -r requirements-dev.txt") from None
+    stoi = needed("pystoi", "STOI", "-r requirements-dev.txt").stoi
     return [float(stoi(a, b, SAMPLE_RATE)) for a, b in zip(true, made, strict=True)]
 
 

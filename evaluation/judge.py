@@ -8,6 +8,7 @@ judged by itself: none adapts the judge to the next.
 from __future__ import annotations
 
 import multiprocessing
+from collections.abc import Callable
 from functools import lru_cache, partial
 from pathlib import Path
 
@@ -15,17 +16,14 @@ import numpy as np
 from tqdm import tqdm
 
 from evaluation.words import spoken_words
-from models.errors import UserError
+from models.errors import needed
 from models.mel import SAMPLE_RATE
 
 
 @lru_cache(maxsize=2)
 def decoder(choices: tuple[str, ...] | None = None, model: str | None = None):
     """A decoder: with the open language model, another one, or a grammar of these sentences."""
-    try:
-        from pocketsphinx import Decoder
-    except ImportError:
-        raise UserError("pocketsphinx is missing: pip install -r requirements-dev.txt") from None
+    Decoder = needed("pocketsphinx", "the judge of speech", "-r requirements-dev.txt").Decoder
     settings = {"samprate": float(SAMPLE_RATE), "cmn": "batch", "loglevel": "FATAL"}
     if choices is None:
         return Decoder(**settings, lm=model) if model else Decoder(**settings)
@@ -68,7 +66,12 @@ def hear(
     if choices is not None:
         allowed = tuple(dict.fromkeys(" ".join(spoken_words(text)) for text in choices))
     job = partial(hear_one, choices=allowed, model=str(model) if model else None)
+    return shared_out(job, waves, workers, desc)
+
+
+def shared_out(job: Callable, items: list, workers: int, desc: str) -> list:
+    """`job` of every item, in so many processes, with a bar of progress."""
     if workers == 1:
-        return [job(wave) for wave in tqdm(waves, desc=desc)]
+        return list(tqdm(map(job, items), desc=desc, total=len(items)))
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        return list(tqdm(pool.imap(job, waves), desc=desc, total=len(waves)))
+        return list(tqdm(pool.imap(job, items), desc=desc, total=len(items)))

@@ -44,3 +44,28 @@ def names_of(results: Results, section: str, prefix: str) -> list[str]:
     """What stands between a prefix and the next slash."""
     figures = results.get(section, {}).get("figures", {})
     return sorted({n.removeprefix(prefix).split("/")[0] for n in figures if n.startswith(prefix)})
+
+
+def listed(results: Results, section: str, head: list[str], rows: list[tuple[str, str]]) -> str:
+    """A line for each (label, figure)."""
+    return table(head, [[label, show(results, section, name)] for label, name in rows])
+
+
+def by_kind(results: Results, section: str, head: list[str], columns: list[str]) -> str:
+    """A line for each KIND with the figures COLUMN/KIND; the first column says which there are."""
+    kinds = names_under(results, section, f"{columns[0]}/") or ["all"]
+    rows = [[kind, *(show(results, section, f"{c}/{kind}") for c in columns)] for kind in kinds]
+    return table(head, rows)
+
+
+def grid(
+    results: Results, section: str, head: list[str], rows: list[tuple[str, str]], columns: list[str]
+) -> str:
+    """A line for each (label, ROW) with the figures ROW/COLUMN; a gap where a row has no such figure."""
+    figures = results.get(section, {}).get("figures", {})
+
+    def cell(name: str) -> str:
+        return "" if figures and name not in figures else show(results, section, name)
+
+    lines = [[label, *(cell(f"{row}/{column}") for column in columns)] for label, row in rows]
+    return table(head, lines or [[MISSING] * len(head)])

@@ -38,9 +38,9 @@ class Line:
         return re.fullmatch(_pattern(self.accepted), canonical(spoken) + " ") is not None
 
 
-def read_lines(half: str, path: Path = LINES) -> list[Line]:
+def read_lines(half: str) -> list[Line]:
     """All lines of a half, in the order of the file."""
-    rows = (json.loads(row) for row in path.read_text(encoding="utf-8").splitlines())
+    rows = (json.loads(row) for row in LINES.read_text(encoding="utf-8").splitlines())
     lines = [Line(row["class"], row["half"], row["text"], row["accepted"]) for row in rows]
     return [line for line in lines if line.half == half]
 

@@ -6,7 +6,6 @@ in random order are nothing that a language model expects.
 
 from __future__ import annotations
 
-import multiprocessing
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -15,9 +14,9 @@ from pathlib import Path
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
 from data.speech.tts import flite
+from evaluation.judge import shared_out
 from evaluation.results import mean, rate
 from evaluation.setting import SEED, Measured
 from inference.loudness import AUDIBLE
@@ -70,12 +69,7 @@ class LengthBesideTeacher:
 
 def robust(texts: list[str], length: Callable[[str], float], workers: int = 1) -> Measured:
     """Rates of looped and of cut sentences, and the length beside the teacher's."""
-    shown = {"desc": "random sentences", "total": len(texts)}
-    if workers == 1:
-        ratios = list(tqdm(map(length, texts), **shown))
-    else:
-        with multiprocessing.get_context("spawn").Pool(workers) as pool:
-            ratios = list(tqdm(pool.imap(length, texts), **shown))
+    ratios = shared_out(length, texts, workers, "random sentences")
     return {
         "robust/looped": rate([r >= LOOPED for r in ratios], SEED),
         "robust/cut": rate([r <= CUT for r in ratios], SEED),

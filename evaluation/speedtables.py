@@ -4,18 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from evaluation.markdown import MISSING, Results, names_of, show, table
+from evaluation.markdown import MISSING, Results, grid, listed, names_of, show, table
 from evaluation.speeds import growth
 
 
 def caches(results: Results) -> str:
     """What each cache kind takes and costs."""
     kinds = ("fp32", "fp16", "bf16", "q8_0", "q4_0", "nf4", "q8_0/nf4")
-    keys = ("bytes_per_token_per_layer", "bits_per_byte", "loss_percent", "ratio")
-    return table(
-        ["kind", "bytes a token and layer", "bits per byte", "more than fp32", "speed, fp32 = 1"],
-        [[kind, *(show(results, "caches", f"{kind}/{key}") for key in keys)] for kind in kinds],
-    )
+    head = ["kind", "bytes a token and layer", "bits per byte", "more than fp32", "speed, fp32 = 1"]
+    columns = ["bytes_per_token_per_layer", "bits_per_byte", "loss_percent", "ratio"]
+    return grid(results, "caches", head, [(kind, kind) for kind in kinds], columns)
 
 
 def speed(results: Results) -> str:
@@ -57,11 +55,9 @@ def growth_table(what: str, found: dict[str, dict[int, float]], cell: Callable[[
 
 def memory(results: Results) -> str:
     """The most that a process of each contestant held."""
-    names = names_of(results, "speed", "memory/")
-    keys = ("megabytes", "grown_megabytes", "ratio")
-    rows = [[n, *(show(results, "speed", f"memory/{n}/{key}") for key in keys)] for n in names]
+    rows = [(name, f"memory/{name}") for name in names_of(results, "speed", "memory/")]
     head = ["what", "most memory held", "of it since the imports", "ratio"]
-    return table(head, rows or [[MISSING] * 4])
+    return grid(results, "speed", head, rows, ["megabytes", "grown_megabytes", "ratio"])
 
 
 def attention(results: Results) -> str:
@@ -71,12 +67,9 @@ def attention(results: Results) -> str:
     ]
     about = results.get("attention", {}).get("about", {})
     kind, steps = about.get("cache_kind", "bf16"), about.get("steps", "?")
-    return table(
-        ["attention", f"cache, bytes a token ({kind})", "parameters",
-         f"dev loss in nats a token after {steps} steps (lowest–highest of n seeds)"],
-        [[what, *(show(results, "attention", f"{name}/{key}")
-                  for key in ("bytes", "parameters", "loss"))] for what, name in rows],
-    )
+    head = ["attention", f"cache, bytes a token ({kind})", "parameters"]
+    head.append(f"dev loss in nats a token after {steps} steps (lowest–highest of n seeds)")
+    return grid(results, "attention", head, rows, ["bytes", "parameters", "loss"])
 
 
 def routers(results: Results) -> str:
@@ -104,18 +97,12 @@ def bank(results: Results) -> str:
         ("ordinary conversation, with the bank", "talk/with"),
         ("ordinary conversation, without", "talk/without"),
     ]
-    return table(["measured", "right"], [[what, show(results, "memory", key)] for what, key in rows])
+    return listed(results, "memory", ["measured", "right"], rows)
 
 
 def quantisers(results: Results) -> str:
     """Ways of storing the Thinker."""
-    names = names_of(results, "speed", "quantise/")
-    keys = ("file_megabytes", "bits_per_byte", "tokens_per_second", "ratio")
-    figures = results.get("speed", {}).get("figures", {})
-    rows = [
-        [n, *(show(results, "speed", f"quantise/{n}/{key}")
-              if f"quantise/{n}/{key}" in figures else "" for key in keys)]
-        for n in names
-    ]  # fmt: skip
+    rows = [(name, f"quantise/{name}") for name in names_of(results, "speed", "quantise/")]
     head = ["method", "file", "bits per byte", "tokens a second, PyTorch", "ratio"]
-    return table(head, rows or [[MISSING] * 5])
+    columns = ["file_megabytes", "bits_per_byte", "tokens_per_second", "ratio"]
+    return grid(results, "speed", head, rows, columns)

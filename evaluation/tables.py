@@ -10,17 +10,17 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from evaluation.markdown import MISSING, Results, names_of, names_under, show, table
-from evaluation.speedtables import (
-    attention,
-    bank,
-    batch,
-    caches,
-    context,
-    memory,
-    quantisers,
-    routers,
-    speed,
+from evaluation import speedtables
+from evaluation.markdown import (
+    MISSING,
+    Results,
+    by_kind,
+    grid,
+    listed,
+    names_of,
+    names_under,
+    show,
+    table,
 )
 from models.errors import UserError
 from models.files import replacing
@@ -59,34 +59,20 @@ def summary(results: Results) -> str:
 
 def vision(results: Results) -> str:
     """Scenes by kind of question with their controls."""
-    columns = ("scene", "direct", "blank", "shuffled", "majority")
-    kinds = names_under(results, "vision", "scene/") or ["all"]
-    return table(
-        [
-            *("question", "right", "without thinking", "grey picture"),
-            *("another picture", "most frequent answer"),
-        ],
-        [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
-    )
+    head = ["question", "right", "without thinking", "grey picture", "another picture"]
+    columns = ["scene", "direct", "blank", "shuffled", "majority"]
+    return by_kind(results, "vision", [*head, "most frequent answer"], columns)
 
 
 def turns(results: Results) -> str:
     """Second questions about a picture."""
-    kinds = names_under(results, "vision", "followup/") or ["all"]
-    return table(
-        ["second question", "right"],
-        [[k, show(results, "vision", f"followup/{k}")] for k in kinds],
-    )
+    return by_kind(results, "vision", ["second question", "right"], ["followup"])
 
 
 def clips(results: Results) -> str:
     """Clips by kind of question with their controls."""
-    columns = ("clip", "clip_blank", "clip_backwards")
-    kinds = names_under(results, "vision", "clip/") or ["all"]
-    return table(
-        ["question", "right", "grey frames", "frames backwards"],
-        [[k, *(show(results, "vision", f"{c}/{k}") for c in columns)] for k in kinds],
-    )
+    head = ["question", "right", "grey frames", "frames backwards"]
+    return by_kind(results, "vision", head, ["clip", "clip_blank", "clip_backwards"])
 
 
 def photos(results: Results) -> str:
@@ -98,29 +84,21 @@ def photos(results: Results) -> str:
         ("is it a …? (all sets)", "photo/check"),
         ("control: another photograph (all sets)", "photo_shuffled/all"),
     ]
-    return table(
-        ["photographs, unseen", "right"], [[what, show(results, "vision", key)] for what, key in rows]
-    )
+    return listed(results, "vision", ["photographs, unseen", "right"], rows)
 
 
 def audio(results: Results) -> str:
     """Transcripts of every set."""
-    rows = []
-    for name, what in (
-        ("quiet", "unseen voices, quiet"), ("noisy", "unseen voices, noise at 10 dB"),
-        ("recorded", "recorded people, unseen speakers"),
-    ):
-        lacking = (f"without_{part}" for part in ("ngram", "ctc"))
-        keys = ("wer", "cer", "shuffled", *lacking, "pocketsphinx")
-        have = names_under(results, "audio", f"{name}/")
-        rows.append(
-            [what, *(show(results, "audio", f"{name}/{key}") if key in have else "" for key in keys)]
-        )
-    words = show(results, "audio", "commands/right")
-    rows.append(["recorded single words, unseen speakers", f"{words} right", *[""] * 5])
+    rows = [
+        ("unseen voices, quiet", "quiet"), ("unseen voices, noise at 10 dB", "noisy"),
+        ("recorded people, unseen speakers", "recorded"),
+    ]
     head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
-    controls = ["without the n-gram model", "by the Thinker alone"]
-    return table([*head, *controls, "pocketsphinx"], rows)
+    head += ["without the n-gram model", "by the Thinker alone", "pocketsphinx"]
+    columns = ["wer", "cer", "shuffled", "without_ngram", "without_ctc", "pocketsphinx"]
+    words = f"{show(results, 'audio', 'commands/right')} right"
+    last = ["recorded single words, unseen speakers", words, *[""] * 5]
+    return grid(results, "audio", head, rows, columns) + f"| {' | '.join(last)} |\n"
 
 
 def long(results: Results) -> str:
@@ -173,36 +151,30 @@ def joint(results: Results) -> str:
 
 def sounds(results: Results) -> str:
     """Typed questions about one recording and about two, by kind."""
-    lines = [("one recording", "one/all"), ("the same, without thinking", "one/direct"),
-             ("the same statements typed", "one/typed"), ("control: another recording", "one_shuffled/all"),
-             ("control: the transcript as the answer", "one/repeated"), ("two recordings", "two/all"),
-             ("control: two others", "two_shuffled/all")]
-    apart = {key for _, key in lines}
-    for way in ("one", "two"):
-        names = [f"{way}/{kind}" for kind in names_under(results, "sounds", f"{way}/")]
-        lines += [(name.replace("/", ", "), name) for name in names if name not in apart]
-    return table(["question about what was said", "right"],
-                 [[what, show(results, "sounds", key)] for what, key in lines])
+    rows = [("one recording", "one/all"), ("the same, without thinking", "one/direct"),
+            ("the same statements typed", "one/typed"), ("control: another recording", "one_shuffled/all"),
+            ("control: the transcript as the answer", "one/repeated"), ("two recordings", "two/all"),
+            ("control: two others", "two_shuffled/all")]
+    kinds = [f"{way}/{kind}" for way in ("one", "two") for kind in names_under(results, "sounds", f"{way}/")]
+    rows += [(name.replace("/", ", "), name) for name in kinds if name not in dict(rows).values()]
+    return listed(results, "sounds", ["question about what was said", "right"], rows)
 
 
 def text(results: Results) -> str:
     """Conversation, the Thinker alone and the omni-model."""
-    names = ("first", "later", "shuffled", "bits_per_byte")
     said = {
         "first": "**first answers**", "later": "**later answers of a chat**",
         "shuffled": "control: another question's answer", "bits_per_byte": "bits per byte of text",
         "no_fact": "control: a fact never told", "plain": "single questions",
         "typed": "the same, typed in other ways",
     }
+    names = ("first", "later", "shuffled", "bits_per_byte")
     found = names_under(results, "text", "omni/") or ["all"]
-    kinds = [k for k in found if k not in names]
-    return table(
-        ["right answers", "thinker_tiny", "omni_sft_tiny"],
-        [
-            [said.get(k, k), *(show(results, "text", f"{who}/{k}") for who in ("thinker", "omni"))]
-            for k in [*kinds, *names]
-        ],
-    )
+    rows = [
+        [said.get(k, k), *(show(results, "text", f"{who}/{k}") for who in ("thinker", "omni"))]
+        for k in [*(k for k in found if k not in names), *names]
+    ]
+    return table(["right answers", "thinker_tiny", "omni_sft_tiny"], rows)
 
 
 def dialogues(results: Results) -> str:
@@ -310,9 +282,11 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "photos": photos, "turns": turns, "clips": clips,
     "audio": audio, "long": long, "voices": voices, "joint": joint,
     "sounds": sounds, "text": text, "interleaved": dialogues, "speech": speech,
-    "vocoder": vocoder, "speaking": speaking, "codec": codec, "caches": caches, "speed": speed,
-    "context": context, "batch": batch, "memory": memory, "attention": attention,
-    "memory-bank": bank, "routers": routers, "quantisers": quantisers,
+    "vocoder": vocoder, "speaking": speaking, "codec": codec,
+    "caches": speedtables.caches, "speed": speedtables.speed,
+    "context": speedtables.context, "batch": speedtables.batch, "memory": speedtables.memory,
+    "attention": speedtables.attention, "memory-bank": speedtables.bank, "routers": speedtables.routers,
+    "quantisers": speedtables.quantisers,
 }  # fmt: skip
 
 

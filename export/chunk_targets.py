@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from pathlib import Path
 from tempfile import TemporaryDirectory
+from types import ModuleType
 
 import numpy as np
 import torch
@@ -12,23 +13,15 @@ from torch import Tensor, nn
 
 from inference.chunked.coreml import STATES, core_ml
 from inference.chunked.programs import INSTALL
-from models.errors import UserError
+from models.errors import needed
 
 OPSET = 18  # of ONNX
 LARGEST = 1_500_000_000  # bytes: a protobuf holds 2 GB, so more weights stand in a file beside it
 
 
-def onnx_package():
-    """The package onnx.
-
-    Raises:
-        UserError: it is not installed.
-    """
-    try:
-        import onnx
-    except ImportError:
-        raise UserError(f"writing .onnx chunks needs a package: {INSTALL}") from None
-    return onnx
+def onnx_package() -> ModuleType:
+    """The package onnx."""
+    return needed("onnx", "writing .onnx chunks", INSTALL)
 
 
 def need_package(target: str) -> None:

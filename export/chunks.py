@@ -52,13 +52,6 @@ class Options:
     lm_head: bool = False
 
 
-def load_thinker(folder: Path) -> Thinker:
-    """The language model of an omni folder, of a text folder, or of any dense Qwen3's."""
-    values = read_json(folder / "config.json")
-    omni = isinstance(values, dict) and values.get("model_type") == "muomni"
-    return Thinker.from_pretrained(folder, "thinker") if omni else Thinker.from_pretrained(folder)
-
-
 def plan_chunks(thinker: Thinker, options: Options) -> ChunkManifest:
     """How this Thinker is cut.
 
@@ -142,14 +135,14 @@ def run(source: Path, out: Path, options: Options) -> tuple[ChunkManifest, str]:
         raise UserError(f"the checkpoint folder {source} does not exist")
     check_out(out)
     need_package(options.target)
-    thinker = load_thinker(source)
+    thinker = Thinker.from_pretrained(source)
     plan_chunks(thinker, options)
     with TemporaryDirectory(dir=out.parent, prefix=".chunks-") as made:
         folder = Path(made) / "new"
         folder.mkdir()
         copy_beside(source, folder)
         manifest = write_chunks(thinker, folder, options)
-        found = verify(load_thinker(source), folder, manifest)
+        found = verify(Thinker.from_pretrained(source), folder, manifest)
         if out.exists():
             os.replace(out, Path(made) / "old")
         os.replace(folder, out)

@@ -22,7 +22,7 @@ from torch import Tensor
 from inference.generation import thinker_of
 from inference.omni import Omni
 from inference.output import check_writable, replace_file
-from models.errors import UserError, one_line_errors
+from models.errors import UserError, needed, one_line_errors
 from models.lora import merged_state
 from models.memory import PREFIX
 from models.thinker import Thinker
@@ -46,16 +46,8 @@ CHAT_TEMPLATE = (
 
 
 def gguf_package() -> ModuleType:
-    """The package that knows the format.
-
-    Raises:
-        UserError: it is not installed.
-    """
-    try:
-        import gguf
-    except ImportError:
-        raise UserError("writing GGUF needs a package: pip install gguf") from None
-    return gguf
+    """The package that knows the format."""
+    return needed("gguf", "writing GGUF", "gguf")
 
 
 def write_gguf(thinker: Thinker, tokenizer: Tokenizer, path: Path, kind: str, name: str) -> None:
@@ -202,8 +194,8 @@ def export_to_gguf(
 
     Args:
         model: an Omni, OmniModel or Thinker that was loaded from a folder.
-        quantization_type: one of TYPES, or q4_k_m (by `llama-quantize`).
-        llama_cpp_path: where `llama-quantize` is; default: the PATH.
+        quantization_type: one of TYPES, or of MADE_BY_LLAMA (by llama.cpp's quantiser).
+        llama_cpp_path: where `llama-quantize` is; default: the PATH, else llama.cpp's library.
         tokenizer: default: the folder's.
         name: in the metadata; default: the file's.
 

@@ -22,13 +22,15 @@ import numpy as np
 from models.errors import UserError
 
 INSTALL = "pip install xllamacpp"
+FILE_KINDS = {"q4_k_m": 15, "q5_k_m": 17, "q6_k": 18}  # llama.cpp's numbers of them
 
 
 class Opaque(ctypes.Structure):
     """Any of llama.cpp's structures by value: more bytes than it has, so that it may grow.
 
     Those are too large for registers, so that caller and callee only agree where they begin. Of the
-    parameters of a context the first four numbers are ours to set: n_ctx, n_batch, n_ubatch, n_seq_max.
+    parameters of a context the first four numbers are ours to set: n_ctx, n_batch, n_ubatch, n_seq_max;
+    of those of quantising the first two: threads, kind.
     """
 
     _fields_ = [("first", c_uint32 * 4), ("rest", c_uint32 * 124)]
@@ -81,20 +83,38 @@ def library_path() -> Path | None:
 
 
 def quantise_file(source: Path, out: Path, kind: str, build: str | Path | None = None) -> None:
-    """Quantise a GGUF file by llama.cpp's own program, `llama-quantize`.
+    """Quantise a GGUF file by llama.cpp: its program `llama-quantize`, or the same in its library.
 
     Args:
         kind: its name of the target, such as q4_k_m.
-        build: the program, or a folder that holds it; default: the one on the PATH.
+        build: the program, or a folder that holds it; default: the one on the PATH, else the library.
     """
     program = shutil.which("llama-quantize") if build is None else quantiser_in(Path(build))
+    if program is None and build is None and library_path() is not None:
+        quantise_by_library(source, out, kind)
+        return
     if program is None:
-        where = "on the PATH" if build is None else f"in {build}"
+        where = f"on the PATH, and no library: {INSTALL}" if build is None else f"in {build}"
         raise UserError(f"{kind} needs llama.cpp's quantiser, and there is no llama-quantize {where}")
     done = subprocess.run([str(program), source, out, kind], capture_output=True, text=True)
     if done.returncode or not out.is_file():
         reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]
         raise UserError(f"llama-quantize failed: {reason}")
+
+
+def quantise_by_library(source: Path, out: Path, kind: str) -> None:
+    """The function that `llama-quantize` calls, on one thread; not every build has it."""
+    lib = library()
+    try:
+        quantise, defaults = lib.llama_model_quantize, lib.llama_model_quantize_default_params
+    except AttributeError:
+        raise UserError(f"{library_path()} has no quantiser: {kind} needs llama-quantize") from None
+    quantise.restype, quantise.argtypes = c_uint32, [c_char_p, c_char_p, POINTER(Opaque)]
+    defaults.restype = Opaque
+    params = defaults()
+    params.first[0], params.first[1] = 1, FILE_KINDS[kind]
+    if quantise(os.fsencode(source), os.fsencode(out), ctypes.byref(params)):
+        raise UserError(f"llama.cpp could not quantise to {kind}")
 
 
 def quantiser_in(build: Path) -> Path | None:

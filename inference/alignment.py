@@ -35,15 +35,15 @@ def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
     scores = omni.model.audio.ctc_log_probs(encoded[None])[0]  # (frames, labels)
     if not labels or len(scores) < len(labels) + repeats(labels):
         return [Word(word, 0.0, len(samples) / SAMPLE_RATE) for word in words]
-    path, _ = AF.forced_align(scores[None].float(), torch.tensor([labels]), blank=BLANK)
-    spans = character_spans(path[0].tolist())
+    path, likely = AF.forced_align(scores[None].float(), torch.tensor([labels]), blank=BLANK)
+    spans = AF.merge_tokens(path[0], likely[0], blank=BLANK)  # one a label
     begins, stops = loud_span(samples)
     found, place, end = [], 0, begins
     for word, letters in zip(words, spelled, strict=True):
         start = end
         if letters:
-            start = max(begins, spans[place][0] * FRAME_SECONDS)
-            end = max(start, spans[place + len(letters) - 1][1] * FRAME_SECONDS)
+            start = max(begins, spans[place].start * FRAME_SECONDS)
+            end = max(start, spans[place + len(letters) - 1].end * FRAME_SECONDS)
             place += len(letters)
         found.append(Word(word, round(start, 3), round(end, 3)))
     for word, after in zip(found, found[1:]):
@@ -62,16 +62,3 @@ def loud_span(samples: np.ndarray) -> tuple[float, float]:
 def repeats(labels: list[int]) -> int:
     """How many labels follow their like: CTC needs a blank between them."""
     return sum(a == b for a, b in zip(labels, labels[1:]))
-
-
-def character_spans(path: list[int]) -> list[tuple[int, int]]:
-    """First frame and frame after the last of each character of a CTC path."""
-    spans, before = [], BLANK
-    for frame, label in enumerate(path):
-        if label != BLANK:
-            if label == before:
-                spans[-1] = spans[-1][0], frame + 1
-            else:
-                spans.append((frame, frame + 1))
-        before = label
-    return spans

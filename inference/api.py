@@ -18,9 +18,10 @@ import torch
 from torch import Tensor
 
 from inference import generation
-from inference.caching.planning import check_budget, resolve, within
+from inference.caching.planning import resolve
 from inference.config import GenerateConfig
 from inference.generation import PAD_TOKEN_ID, thinker_of
+from inference.loading import moved
 from inference.prompt import Prompt
 from inference.sampling import make_generators, sample
 from models.errors import UserError
@@ -52,12 +53,9 @@ def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> Ge
     thinker = thinker_of(model)
     if not hasattr(thinker, "new_cache"):
         raise UserError(f"model must be a Thinker or an OmniModel, not {type(model).__name__}")
-    if "auto" in (config.cache_kind, config.decode_plan):
-        return resolve(config, thinker, tokenizer or tokenizer_beside(thinker), _plans)
-    limit = thinker.config.max_position_embeddings
-    config = within(config, limit)
-    check_budget(config, thinker, config.max_seq_len or limit)
-    return config
+    if tokenizer is None and "auto" in (config.cache_kind, config.decode_plan):
+        tokenizer = tokenizer_beside(thinker)
+    return resolve(config, thinker, tokenizer, _plans)
 
 
 def tokenizer_beside(thinker):
@@ -156,7 +154,7 @@ def generate(
     source = input_ids
     if source is None:
         tokenizer, source, config = arranged(tokenizer, prompt, config)
-    model = model.to(device) if device else model
+    model = moved(model, device)
     config = settings(config, model, tokenizer, given)
     prompts = as_prompts(source, tokenizer, attention_mask)
     if multimodal_emb is not None or not use_cache:
@@ -190,7 +188,7 @@ def generate_batch(
     tokenizer, prompts, config = arranged(tokenizer, prompts, config)
     if isinstance(prompts, str) or not isinstance(prompts, Sequence | Tensor):
         raise UserError(f"prompts must be a list, not {type(prompts).__name__}")
-    model = model.to(device) if device else model
+    model = moved(model, device)
     config = settings(config, model, tokenizer, given)
     rows = as_prompts(prompts, tokenizer) if len(prompts) else []
     if not rows:
@@ -205,7 +203,8 @@ def generate_iter(
     tokenizer, source, config = arranged(tokenizer, prompt, config)
     config = settings(config, model, tokenizer, given)
     (one,) = single(as_prompts(source, tokenizer))
-    return generation.generate_iter(model, one, config, tokenizer)
+    reserve = len(one) + config.max_new_tokens
+    return generation.Generator(model, config, reserve, tokenizer).stream(one)
 
 
 def generate_stream(
@@ -228,19 +227,18 @@ def after_embeddings(
     """The reply to media embeddings (1, M, hidden) with the prompt behind them."""
     if media.dim() != 3 or len(media) != 1 or media.shape[-1] != thinker_of(model).config.hidden_size:
         raise UserError(f"multimodal_emb must be (1, M, hidden), not {tuple(media.shape)}")
-    thinker = thinker_of(model)
     length = media.shape[1] + len(prompt)
     room = generation.context_length(model, config) - length
     if room < 1:
         raise UserError(f"media and prompt have {length} tokens and the context no room for a reply")
     cache = generation.new_cache(model, 1, length + min(room, config.max_new_tokens), config)
+    run = generation.Runner(thinker_of(model), cache, config)
     with torch.inference_mode():
         x = torch.cat([media, generation.embed(model, [prompt])], dim=1)  # (1, M + T, hidden)
-        logits = thinker.logits(thinker.hidden(x, cache=cache)[:, -1])  # (1, V)
+        logits = run(x).logits  # (1, V)
     watch = generation.StopWatch(config.stop_strings, tokenizer)
     rows = generation.Rows([prompt.ids], [room], [watch])
-    steps = generation.decode(model, logits, cache, config, rows, generation.Timing())
-    return [token for (token,) in steps]
+    return [token for (token,) in generation.decode(run, logits, config, rows, generation.Timing())]
 
 
 @torch.inference_mode()
@@ -283,7 +281,7 @@ class Generator(generation.Generator):
         if model is None:
             model, tokenizer = loaded(checkpoint_path, tokenizer_path, device)
         config = settings(config, model, tokenizer, {})
-        super().__init__(model, config, reserve, tokenizer, device)
+        super().__init__(moved(model, device), config, reserve, tokenizer)
 
     @classmethod
     def from_checkpoint(

@@ -10,9 +10,8 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
+from inference.runner import Runner
 from inference.sampling import adjust
-from inference.steps import find_native, run_step
-from inference.timing import Timing
 from inference.transcripts import ConstrainedDecoder
 from models.cache import KVCache
 
@@ -107,7 +106,7 @@ def beam_search(
     rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
     shared = cache.length  # positions that the answers to a prompt have in common
     cache = cache.taken(rows, shared + max(limits))
-    native = find_native(thinker, cache, config, wait=False)
+    run = Runner(thinker, cache, config)
     mask = None if mask is None else mask[rows]  # (B * W, S)
     logits = logits[rows]  # (B * W, V)
     scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)
@@ -138,4 +137,4 @@ def beam_search(
         cache.reorder(torch.tensor(order, device=device), shared)
         if mask is not None:
             mask = torch.cat([mask, mask.new_ones(len(mask), 1)], dim=1)  # (B * W, S + 1)
-        logits, _ = run_step(thinker, native, tokens, mask, cache, Timing())  # (B * W, V)
+        logits = run(tokens, mask).logits  # (B * W, V)

@@ -1,10 +1,27 @@
 """GenerateConfig: how to continue a prompt. It checks its values and imports no torch."""
 
 from dataclasses import dataclass
+from math import inf
 
 from inference.caching.options import CacheOptions
 from models.errors import UserError
 from models.fields import LARGEST, misfits, shown
+
+RULES = {  # what a field's value must be, where it has one
+    "max_new_tokens": (lambda n: n >= 1, "at least 1"),
+    "temperature": (lambda x: 0.0 <= x < inf, "0 (greedy) or more"),
+    "num_beams": (lambda n: n >= 1, "at least 1"),
+    "ctc_weight": (lambda x: 0.0 <= x < 1.0, "0 (off) or more and below 1"),
+    "top_k": (lambda n: n >= 0, "0 (off) or more"),
+    "top_p": (lambda x: 0.0 < x <= 1.0, "above 0 and at most 1 (off)"),
+    "min_p": (lambda x: 0.0 <= x <= 1.0, "between 0 (off) and 1"),
+    "repetition_penalty": (lambda x: 0.0 < x < inf, "above 0 (1 = off)"),
+    "seed": (lambda n: 0 <= n < 2**63, "between 0 and 2^63 - 1"),
+    "stop_strings": (all, "a list of texts, none empty"),
+    "max_seq_len": (lambda n: n >= 2, "at least 2"),
+    "prefill_chunk": (lambda n: n >= 1, "at least 1"),
+    "native": (("auto", "on", "off").__contains__, "auto, on or off"),
+}
 
 
 @dataclass(frozen=True)
@@ -40,42 +57,13 @@ class GenerateConfig(CacheOptions):
                 raise UserError(f"{name} must be at most {LARGEST}, not {shown(value)}")
         if self.do_sample is not None and self.do_sample != (self.temperature > 0.0):
             object.__setattr__(self, "temperature", float(self.do_sample))
-        if self.max_new_tokens < 1:
-            raise UserError(f"max_new_tokens must be at least 1, not {self.max_new_tokens}")
-        if not 0.0 <= self.temperature < float("inf"):
-            raise UserError(f"temperature must be 0 (greedy) or more, not {self.temperature}")
-        if self.top_k is not None and self.top_k < 0:
-            raise UserError(f"top_k must be 0 (off) or more, not {self.top_k}")
-        if self.top_p is not None and not 0.0 < self.top_p <= 1.0:
-            raise UserError(f"top_p must be above 0 and at most 1 (off), not {self.top_p}")
-        if self.min_p is not None and not 0.0 <= self.min_p <= 1.0:
-            raise UserError(f"min_p must be between 0 (off) and 1, not {self.min_p}")
-        if not 0.0 < self.repetition_penalty < float("inf"):
-            raise UserError(
-                f"repetition_penalty must be above 0 (1 = off), not {self.repetition_penalty}"
-            )
-        if self.num_beams is not None:
-            self._check_beams(self.num_beams)
-        if not 0.0 <= self.ctc_weight < 1.0:
-            raise UserError(f"ctc_weight must be 0 (off) or more and below 1, not {self.ctc_weight}")
-        if self.seed is not None and not 0 <= self.seed < 2**63:
-            raise UserError(f"seed must be between 0 and 2^63 - 1, not {shown(self.seed)}")
-        if self.max_seq_len is not None and self.max_seq_len < 2:
-            raise UserError(f"max_seq_len must be at least 2, not {self.max_seq_len}")
-        if isinstance(self.stop_strings, str) or not all(self.stop_strings):
-            raise UserError(
-                f"stop_strings must be a list of texts, none empty: {self.stop_strings}"
-            )
+        for name, (fits, words) in RULES.items():
+            value = getattr(self, name)
+            if value is not None and not fits(value):
+                raise UserError(f"{name} must be {words}, not {shown(value)}")
         object.__setattr__(self, "stop_strings", tuple(self.stop_strings))
-        if self.prefill_chunk is not None and self.prefill_chunk < 1:
-            raise UserError(f"prefill_chunk must be at least 1, not {self.prefill_chunk}")
-        if self.native not in ("auto", "on", "off"):
-            raise UserError(f"native must be auto, on or off, not {self.native}")
-        self.check_cache()
-
-    def _check_beams(self, beams: int) -> None:
-        """Beam search looks for the likeliest answer: nothing is drawn, nothing made unlikely."""
-        if beams < 1:
-            raise UserError(f"num_beams must be at least 1, not {beams}")
-        if beams > 1 and (self.temperature > 0.0 or self.repetition_penalty != 1.0):
+        # Beam search looks for the likeliest answer: nothing is drawn, nothing made unlikely.
+        plain = self.temperature == 0.0 and self.repetition_penalty == 1.0
+        if (self.num_beams or 1) > 1 and not plain:
             raise UserError("num_beams goes with temperature 0 and repetition_penalty 1 only")
+        self.check_cache()

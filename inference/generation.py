@@ -1,14 +1,13 @@
 """Continuing prompts token by token, always through a KV cache.
 
-`generate`, `generate_batch` and `generate_iter` keep nothing; `Generator` keeps its context and
-its cache between calls. The prompt is never part of what comes back, nor is the end-of-sequence
-token. Chat (turns, dropping old ones) is inference.session's business, text is the tokenizer's.
+`generate_batch` keeps nothing; `Generator` keeps its context and its cache between calls. The prompt
+is never part of what comes back, nor is the end-of-sequence token. Chat (turns, dropping old ones) is
+inference.session's business, text is the tokenizer's, and `inference.api` takes tensors and texts.
 """
 
 from collections.abc import Iterator
 from dataclasses import dataclass
 from time import perf_counter
-from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor
@@ -18,16 +17,13 @@ from inference.caching.decodeplan import query_chunk, windows
 from inference.config import GenerateConfig
 from inference.notice import notice
 from inference.prompt import Picture, Prompt, Sound
+from inference.runner import Runner
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
-from inference.steps import find_native, run_step
 from inference.stopping import StopWatch
 from inference.timing import Timing
 from inference.transcripts import constrain
 from models.cache import KVCache
 from models.errors import UserError
-
-if TYPE_CHECKING:
-    from inference.native.step import NativeStep
 
 DEFAULT = GenerateConfig()  # greedy
 PAD_TOKEN_ID = 3  # masked out everywhere, so any id would do
@@ -84,28 +80,21 @@ def embed(model, prompts: list[Prompt]) -> Tensor:
 def prefill(
     model,
     prompts: list[Prompt],
-    cache: KVCache,
+    run: Runner,
     mask: Tensor | None = None,
     chunk: int | None = None,
-    native: "NativeStep | None" = None,
 ) -> Tensor:
-    """Run prompts of equal (padded) length into the cache -> logits of the last position (B, V).
+    """Run prompts of equal (padded) length into a cache -> logits of the last position (B, V).
 
     Args:
         mask: bool (B, S), True for real tokens; None: all are.
         chunk: positions run at once. A long prompt's scores grow with its square otherwise.
-        native: the compiled pass over this cache; None: PyTorch.
     """
-    thinker, x = thinker_of(model), embed(model, prompts)  # (B, S, D)
-    past = cache.length
+    x = embed(model, prompts)  # (B, S, D)
     for part in x.split(chunk or x.shape[1], dim=1):
-        past += part.shape[1]
-        seen = None if mask is None else mask[:, :past]
-        if native is None:
-            hidden = thinker.hidden(part, seen, cache)  # (B, chunk, D)
-        else:
-            scores = native(part, seen)
-    return thinker.logits(hidden[:, -1]) if native is None else scores.logits
+        end = run.cache.length + part.shape[1]
+        scores = run(part, None if mask is None else mask[:, :end])
+    return scores.logits
 
 
 @dataclass
@@ -119,23 +108,17 @@ class Rows:
 
 
 def decode(
-    model,
-    logits: Tensor,
-    cache: KVCache,
-    config: GenerateConfig,
-    rows: Rows,
-    timing: Timing,
-    native: "NativeStep | None" = None,
+    run: Runner, logits: Tensor, config: GenerateConfig, rows: Rows, timing: Timing
 ) -> Iterator[list[int | None]]:
     """From the prompt's last logits (B, V), yield one token a row a step, None once a row is done.
 
     A row that uses up its room is stopped with a notice.
     """
-    thinker, count, mask = thinker_of(model), len(rows.rooms), rows.mask
+    count, mask = len(rows.rooms), rows.mask
     generators = make_generators(config.seed, count)
     seen = first_seen(rows.contexts, logits, config)
     done = [False] * count
-    chosen, likeliest = [], None  # (B,), those of the latest step; what compiled code says of it
+    chosen, likeliest = [], []  # (B,), those of the latest step; what compiled code says of it
     for step in range(config.max_new_tokens):
         for row, room in enumerate(rows.rooms):
             if step >= room and not done[row]:
@@ -146,11 +129,13 @@ def decode(
         if chosen:
             if mask is not None:
                 mask = torch.cat([mask, mask.new_ones(count, 1)], dim=1)  # (B, S + 1)
-            if step == 1 and native is None:  # not earlier: the first token waits for no compiler
-                native = find_native(thinker, cache, config)
-            logits, likeliest = run_step(thinker, native, chosen, mask, cache, timing)
+            if step == 1:  # not earlier: the first token waits for no compiler
+                run.compile()
+            start = perf_counter()
+            logits, likeliest, head = run(chosen, mask)
+            timing.step(perf_counter() - start, head)
         start = perf_counter()
-        if likeliest is not None and likeliest_is_chosen(likeliest, config):
+        if likeliest and likeliest_is_chosen(likeliest, config):
             chosen = likeliest
         else:
             with torch.inference_mode():  # here only: entering it for each token takes a while
@@ -165,19 +150,6 @@ def decode(
             return
         yield [None if over else token for over, token in zip(done, chosen)]
         done = [over or watch.push(token) for over, watch, token in zip(done, rows.watches, chosen)]
-
-
-def generate_iter(
-    model, prompt: Prompt, config: GenerateConfig = DEFAULT, tokenizer=None
-) -> Iterator[int]:
-    """Yield the reply's token ids as they are chosen; stop strings need the tokenizer."""
-    reserve = len(prompt) + config.max_new_tokens
-    return Generator(model, config, reserve, tokenizer).stream(prompt)
-
-
-def generate(model, prompt: Prompt, config: GenerateConfig = DEFAULT, tokenizer=None) -> list[int]:
-    """The reply's token ids."""
-    return list(generate_iter(model, prompt, config, tokenizer))
 
 
 def generate_batch(
@@ -216,14 +188,14 @@ def _generate_rows(
     watches = [StopWatch(config.stop_strings, tokenizer) for _ in prompts]
     rows = Rows([prompt.ids for prompt in prompts], rooms, watches, mask)
     chunk = config.prefill_chunk or query_chunk(config.plan(), longest)
-    native = find_native(thinker_of(model), cache, config, wait=False)
-    logits = prefill(model, padded, cache, mask, chunk, native)
+    run = Runner(thinker_of(model), cache, config)
+    logits = prefill(model, padded, run, mask, chunk)
     if width > 1:
         limits = [min(config.max_new_tokens, room) for room in rooms]
         rules = [constrain(model, prompt, config, tokenizer) for prompt in prompts]
         return beam_search(thinker_of(model), logits, cache, config, width, limits, mask, rules)
     replies: list[list[int]] = [[] for _ in prompts]
-    for tokens in decode(model, logits, cache, config, rows, Timing(), native):
+    for tokens in decode(run, logits, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
             if token is not None:
                 reply.append(token)
@@ -242,24 +214,16 @@ class Generator:
     """A context that grows: every call continues it, `reset` starts afresh."""
 
     def __init__(
-        self,
-        model,
-        config: GenerateConfig = DEFAULT,
-        reserve: int | None = None,
-        tokenizer=None,
-        device: str | None = None,
+        self, model, config: GenerateConfig = DEFAULT, reserve: int | None = None, tokenizer=None
     ) -> None:
         """`reserve` caps the cache's tokens where it is known how many will be needed."""
-        self.model = model.to(device) if device else model
-        self.config = config
-        self.tokenizer = tokenizer
+        self.model, self.config, self.tokenizer = model, config, tokenizer
         self.capacity = context_length(model, config)
         length = min(self.capacity, reserve or self.capacity)
         self.cache = new_cache(model, 1, length, config)
-        self.native: NativeStep | None = None  # that of the latest call
+        self.run = Runner(thinker_of(self.model), self.cache)  # of the latest call
         self.timing = Timing()  # of the latest call
         self.ids: list[int] = []  # the whole context; its tail may not be in the cache yet
-        self.last_prefill = 0  # tokens the latest call ran before its first new one
 
     @property
     def position(self) -> int:
@@ -276,8 +240,7 @@ class Generator:
             yield from self._search(logits, config, width, prompt)
             return
         rows = Rows([self.ids], [self.capacity - self.position], [watch])
-        steps = decode(self.model, logits, self.cache, config, rows, self.timing, self.native)
-        for (token,) in steps:
+        for (token,) in decode(self.run, logits, config, rows, self.timing):
             self.ids.append(token)
             yield token
 
@@ -304,11 +267,9 @@ class Generator:
         self.timing = Timing(prompt_tokens=len(new))
         chunk = config.prefill_chunk or query_chunk(config.plan(), self.cache.length + len(new))
         with self.timing.measure("prefill"):
-            thinker = thinker_of(self.model)
-            self.native = find_native(thinker, self.cache, config, wait=False)
-            logits = prefill(self.model, [new], self.cache, None, chunk, self.native)
+            self.run = Runner(thinker_of(self.model), self.cache, config)
+            logits = prefill(self.model, [new], self.run, None, chunk)
         self.ids += prompt.ids
-        self.last_prefill = len(new)
         return logits
 
     def generate(self, prompt: Prompt, config: GenerateConfig | None = None) -> list[int]:
@@ -319,4 +280,3 @@ class Generator:
         """Forget the context."""
         self.cache.reset()
         self.ids = []
-        self.last_prefill = 0

@@ -9,10 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from models.errors import UserError
+from models.errors import UserError, needed
 from models.tokenizer import Tokenizer
 
-INSTALL = "pip install -r requirements-chunks.txt"
 FIRST, ANSWER, SECOND = "\ue000one\ue000", "\ue000two\ue000", "\ue000three\ue000"  # found again
 BROKEN = "\ufffd"  # half a character
 
@@ -61,14 +60,10 @@ class HFTokenizer:
         Raises:
             UserError: the package is missing, or the tokenizer cannot be read.
         """
+        transformers = needed("transformers", "a Hugging Face tokenizer", "-r requirements-chunks.txt")
+        transformers.utils.logging.set_verbosity_error()
         try:
-            from transformers import AutoTokenizer
-            from transformers.utils import logging
-        except ImportError:
-            raise UserError(f"a Hugging Face tokenizer needs a package: {INSTALL}") from None
-        logging.set_verbosity_error()
-        try:
-            return cls(AutoTokenizer.from_pretrained(str(source)))
+            return cls(transformers.AutoTokenizer.from_pretrained(str(source)))
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 (anything, for a damaged file)

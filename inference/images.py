@@ -8,7 +8,7 @@ import warnings
 import numpy as np
 
 from inference.source import LIMITS, Limits, Source, as_source
-from models.errors import UserError
+from models.errors import UserError, needed
 
 # EPS starts Ghostscript; the others are stubs that only a plug-in could read.
 NOT_OPENED = {"EPS", "WMF", "GRIB", "BUFR", "HDF5", "FITS", "MPEG"}
@@ -51,7 +51,7 @@ def opened(stream, file: Source):
     Image.init()
     formats = [name for name in Image.ID if name not in NOT_OPENED]
     if is_heif(stream.read(12)) and "HEIF" not in formats:
-        register_heif(file.name)
+        needed("pillow_heif", f"the HEIC picture {file.name}", "pillow-heif").register_heif_opener()
         formats.append("HEIF")
     stream.seek(0)
     try:
@@ -67,17 +67,6 @@ def opened(stream, file: Source):
 def is_heif(head: bytes) -> bool:
     """Whether a file that begins so is HEIC, as phones write pictures."""
     return head[4:8] == b"ftyp" and head[8:12] in HEIF_BRANDS
-
-
-def register_heif(name: str) -> None:
-    """Let Pillow read HEIC."""
-    try:
-        from pillow_heif import register_heif_opener
-    except ImportError:
-        raise UserError(
-            f"{name} is a HEIC picture: `pip install pillow-heif`, or save it as JPEG"
-        ) from None
-    register_heif_opener()
 
 
 def decoded(image, name: str, limits: Limits):

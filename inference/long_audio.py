@@ -21,7 +21,7 @@ from inference.audio import SAMPLE_RATE, check_wave, open_audio
 from inference.source import LIMITS, Limits
 from inference.subtitles import Segment, Word
 from inference.vad import has_speech
-from inference.waveform import levelled
+from inference.waveform import levelled, runs
 from models.omni import TRANSCRIBE_QUESTION
 
 if TYPE_CHECKING:
@@ -172,12 +172,6 @@ def threshold(frames: np.ndarray) -> float:
     loud, quiet = np.percentile(frames, LOUD), np.percentile(frames, QUIET)
     quiet = max(quiet, loud - RANGE)
     return float(quiet + THRESHOLD * (loud - quiet))
-
-
-def runs(mask: np.ndarray) -> list[tuple[int, int]]:
-    """Begin and end of each run of True."""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))
 
 
 def timed(window: Window, text: str) -> Segment:

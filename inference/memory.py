@@ -19,7 +19,7 @@ import yaml
 from inference.generation import thinker_of
 from inference.routing_strategies import create_inference_router
 from models import memory
-from models.checkpoint import config_from_dict, read_json
+from models.checkpoint import config_from_dict
 from models.errors import UserError
 from models.memory import MemoryConfig
 from models.omni import OmniModel
@@ -62,18 +62,11 @@ def load_config(path: str | Path) -> AdapterConfig:
     return AdapterConfig(memory=config) if base is None else AdapterConfig(Path(base), config)
 
 
-def load_thinker(folder: str | Path) -> Thinker:
-    """The Thinker of a checkpoint folder, omni or text alone."""
-    folder = Path(folder)
-    omni = read_json(folder / "config.json").get("model_type") == "muomni"
-    return Thinker.from_pretrained(folder, "thinker") if omni else Thinker.from_pretrained(folder)
-
-
 class MemoryAdapter(memory.MemoryAdapter):
     """A checkpoint's Thinker, frozen, with a new memory bank: `MemoryAdapter(load_config(path))`."""
 
     def __new__(cls, config: AdapterConfig) -> memory.MemoryAdapter:
-        adapter = memory.MemoryAdapter.around(load_thinker(config.base_model), config.memory)
+        adapter = memory.MemoryAdapter.around(Thinker.from_pretrained(config.base_model), config.memory)
         return set_strategy(adapter)
 
 

@@ -16,23 +16,21 @@ import torch
 
 from inference.caching.planning import resolve
 from inference.config import GenerateConfig
-from inference.device import DTYPES, placed
 from inference.generation import Generator, context_length, generate_batch, thinker_of
-from inference.hf_tokenizer import load_tokenizer
+from inference.loading import load_checkpoint
 from inference.media import LIMITS, as_list, load_audio, load_image, load_video
 from inference.notice import notice
 from inference.prompt import Picture, Prompt, Sound, UserTurn
-from inference.speech import check_speech_parts, given, speakable
+from inference.speech import given, speakable
 from inference.stopping import cut, until
 from inference.subtitles import Segment
 from inference.thinking import think
 from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
-from models.checkpoint import read_json
 from models.errors import UserError
 from models.image import image_to_tensor
 from models.mel import log_mel
-from models.omni import TRANSCRIBE_QUESTION, OmniModel, check_placeholders
+from models.omni import TRANSCRIBE_QUESTION, OmniModel
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 
@@ -55,7 +53,7 @@ class Omni:
         self.model = model
         self.tokenizer = tokenizer
         self.folder = folder
-        self.draft = None  # (draft, what adds its settings to a config) after `use_draft`
+        self.new_generator = Generator  # another one after `use_draft`
         self.limits = LIMITS  # how much of media is read
         self.plans: dict[str, dict] = {}  # what `auto` settings measured
         self._speaker: Speaker | None = None
@@ -77,28 +75,7 @@ class Omni:
             UserError: folder, weights, device or dtype missing, corrupt or unknown.
         """
         folder = SHIPPED if folder is None else Path(folder)
-        if not folder.is_dir():
-            what = "is not a folder" if folder.exists() else "does not exist"
-            raise UserError(f"the checkpoint folder {folder} {what}")
-        if dtype not in DTYPES:  # before the weights are read
-            raise UserError(f"dtype {dtype} is unknown: use {', '.join(DTYPES)}")
-        values = read_json(folder / "config.json")
-        if not isinstance(values, dict):
-            raise UserError(f"{folder / 'config.json'} does not describe a model")
-        kind = OmniModel if values.get("model_type") == "muomni" else Thinker
-        tokenizer = load_tokenizer(folder, model_name)
-        try:
-            model = kind.from_pretrained(folder)
-        except (KeyError, TypeError, AttributeError, ValueError) as error:
-            raise UserError(
-                f"{folder / 'config.json'} does not describe a model: {error!r}"
-            ) from error
-        if kind is OmniModel:
-            check_speech_parts(folder)
-            check_placeholders(model, tokenizer, folder)
-        if len(tokenizer) > thinker_of(model).config.vocab_size:
-            raise UserError(f"{folder}: the tokenizer has more ids than the weights")
-        return cls(placed(model, device, dtype), tokenizer, folder)
+        return cls(*load_checkpoint(folder, device, dtype, model_name), folder)
 
     # ---- text out
 
@@ -180,34 +157,18 @@ class Omni:
 
     def generator(self, config: GenerateConfig, reserve: int | None = None) -> Generator:
         """What continues a context of this checkpoint."""
-        if self.draft is None:
-            return Generator(self.model, config, reserve, self.tokenizer)
-        from inference.speculative.generator import SpeculativeGenerator
-
-        draft, spec = self.draft
-        return SpeculativeGenerator(self.model, draft, spec(config), reserve, self.tokenizer)
+        return self.new_generator(self.model, config, reserve, self.tokenizer)
 
     def use_draft(self, source: str | Path, spec_k: int = 4, **options) -> None:
         """Decode speculatively: the same answers, sooner where guesses are right.
 
         Args:
-            source: "lookup" guesses from the prompt itself; a `.safetensors` file is a table of
-                guesses (export/draft_table.py); else the folder of a smaller Thinker.
+            source: "table" guesses from the table that ships; "lookup" from the prompt itself; a
+                `.safetensors` file is another table (export/draft_table.py); else a Thinker's folder.
         """
-        from inference.speculative.config import SpeculativeConfig, speculative
-        from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
-        from inference.speculative.table import DraftTable
+        from inference.speculative.generator import with_draft
 
-        like = SpeculativeConfig(spec_k=spec_k, **options)
-        if source == "lookup":
-            draft = PromptLookup()
-        elif Path(source).suffix == ".safetensors":
-            draft = NgramDraft(DraftTable.load(source))
-        else:
-            weight = next(self.model.parameters())
-            draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
-            draft.check(thinker_of(self.model))
-        self.draft = draft, lambda config: speculative(config, like)
+        self.new_generator = with_draft(self.model, source, spec_k=spec_k, **options)
 
     def text(self, tokens: Iterator[int], config: GenerateConfig) -> Iterator[str]:
         """Text of tokens as they come, up to the first stop string."""

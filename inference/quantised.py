@@ -8,7 +8,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.errors import UserError
+from models.errors import needed
 from models.lora import LoraLinear, merge_lora
 from models.memory import ChapterRouter
 
@@ -19,18 +19,8 @@ BLOCK = 64  # numbers that share a scale in bnb_4bit and bnb_fp8
 
 
 def bitsandbytes() -> ModuleType:
-    """Its functions, on the CPU too.
-
-    Raises:
-        UserError: it is not installed.
-    """
-    try:
-        import bitsandbytes.functional as functional
-    except ImportError:
-        raise UserError(
-            "this method needs bitsandbytes: pip install -r requirements-adapters.txt"
-        ) from None
-    return functional
+    """Its functions, on the CPU too."""
+    return needed("bitsandbytes.functional", "this method", "-r requirements-adapters.txt")
 
 
 def encode(weight: Tensor, method: str) -> dict[str, Tensor]:

@@ -62,23 +62,18 @@ def apply_repetition_penalty(logits: Tensor, seen: Tensor, penalty: float) -> Te
     return torch.where(seen, punished, logits)
 
 
-def seen_tokens(contexts: list[list[int]], vocab_size: int, never: int) -> Tensor:
-    """Which ids stand in each context -> bool (B, V); `never` does not count.
-
-    That is the end token: it closes every turn of a chat, and must not become less likely for it.
-    """
-    seen = torch.zeros(len(contexts), vocab_size, dtype=torch.bool)
-    for row, context in zip(seen, contexts, strict=True):
-        row[context] = True
-    seen[:, never] = False
-    return seen
-
-
 def first_seen(contexts: list[list[int]], logits: Tensor, config: GenerateConfig) -> Tensor | None:
-    """What the repetition penalty needs to know (B, V), or None where it is off."""
+    """Which ids stand in each context -> bool (B, V), for the repetition penalty; None where it is off.
+
+    The end token does not count: it closes every turn of a chat, and must not become less likely for it.
+    """
     if config.repetition_penalty == 1.0:
         return None
-    return seen_tokens(contexts, logits.shape[-1], config.eos_token_id).to(logits.device)
+    seen = torch.zeros(len(contexts), logits.shape[-1], dtype=torch.bool)
+    for row, context in zip(seen, contexts, strict=True):
+        row[context] = True
+    seen[:, config.eos_token_id] = False
+    return seen.to(logits.device)
 
 
 @lru_cache(maxsize=8)
@@ -103,14 +98,6 @@ def adjust(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -
     logits = apply_temperature(logits.float(), config.temperature)
     logits = apply_top_p(apply_top_k(logits, config.top_k), config.top_p)
     return apply_min_p(logits, config.min_p)
-
-
-def distribution(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
-    """Probabilities (B, V) of the next token under these settings; all on one at temperature 0."""
-    logits = adjust(logits, config, seen)
-    if config.temperature > 0.0:
-        return logits.softmax(dim=-1)
-    return torch.zeros_like(logits).scatter_(-1, greedy(logits)[:, None], 1.0)
 
 
 def draw(logits: Tensor, generators: list[torch.Generator]) -> Tensor:

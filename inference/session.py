@@ -51,7 +51,7 @@ class ChatSession:
     @property
     def last_prefill(self) -> int:
         """Tokens the latest turn had to read before its first new one."""
-        return self.generator.last_prefill
+        return self.generator.timing.prompt_tokens
 
     def ask(self, text: str | None = None, **media) -> str:
         """The whole answer; arguments as for `stream`."""

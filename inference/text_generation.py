@@ -8,10 +8,9 @@ asked as chat turns. `Omni.chat` does the same without a tokenizer, with picture
 
 from __future__ import annotations
 
-import torch
-
 from inference import generation
 from inference.config import GenerateConfig
+from inference.loading import moved
 from inference.prompt import Prompt
 from models.errors import UserError
 from models.tokenizer import Tokenizer
@@ -61,11 +60,7 @@ def generate_batch(
     Raises:
         UserError: an empty prompt, an impossible setting, or a device that is not there.
     """
-    if device is not None:
-        try:
-            model.to(torch.device(device))
-        except (RuntimeError, AssertionError) as error:
-            raise UserError(f"cannot use {device}: {str(error).splitlines()[0]}") from None
+    model = moved(model, device)
     if isinstance(prompts, str) or not prompts:
         raise UserError("prompts must be a list of texts")
     config = settings(tokenizer, max_new_tokens, temperature, top_p, top_k, do_sample, seed)

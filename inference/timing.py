@@ -31,6 +31,11 @@ class Timing:
         finally:
             setattr(self, part, getattr(self, part) + perf_counter() - start)
 
+    def step(self, seconds: float, head: float) -> None:
+        """Add one pass of the model; `head` is what the vocabulary's scores took of it."""
+        self.head += head
+        self.model += seconds - head
+
     def block(self) -> str:
         """The figures of one answer, for the terminal."""
         total, each = self.model + self.head + self.sampling, max(1, self.tokens)

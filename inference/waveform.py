@@ -33,10 +33,10 @@ def downmix(samples: np.ndarray) -> np.ndarray:
     return samples[:, powers.argmax()] if lost.mean() > CANCELLED_BANDS else mean
 
 
-def band_powers(wave: np.ndarray, bands: int = BANDS) -> np.ndarray:
-    """Power in equal parts of the lower half of the spectrum. (n,) -> (bands,)"""
+def band_powers(wave: np.ndarray) -> np.ndarray:
+    """Power in equal parts of the lower half of the spectrum. (n,) -> (BANDS,)"""
     power = np.abs(np.fft.rfft(wave)) ** 2  # (n / 2 + 1,)
-    edges = np.linspace(0, max(len(power) // 2, bands), bands, endpoint=False).astype(int)
+    edges = np.linspace(0, max(len(power) // 2, BANDS), BANDS, endpoint=False).astype(int)
     return np.add.reduceat(power, edges.clip(max=len(power) - 1))
 
 
@@ -109,3 +109,9 @@ def middle(before, block, after, rate: int, new_rate: int) -> np.ndarray:
     wave = resample(np.concatenate([before, block, after]), rate, new_rate)
     start = len(before) * new_rate // rate
     return wave[start : start + round(len(block) * new_rate / rate)]
+
+
+def runs(mask: np.ndarray) -> list[tuple[int, int]]:
+    """Begin and end of each run of True."""
+    edges = np.flatnonzero(np.diff(np.concatenate([[0], mask.astype(np.int8), [0]])))
+    return list(zip(edges[::2].tolist(), edges[1::2].tolist(), strict=True))

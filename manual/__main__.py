@@ -1,7 +1,8 @@
 """Make the manual: `python -m manual run` runs every block and renews figures and printed outputs.
 
 `reference` and `notebooks` write what is generated from source (`--execute` runs the notebooks too).
-`look` builds the site and looks at every page in headless Chromium, where there is one.
+`look` builds the site and looks at every page in headless Chromium, where there is one. `size` counts
+lines of code.
 `make docs` does all of it, `make site` only builds the site.
 """
 
@@ -15,7 +16,7 @@ import time
 import traceback
 from pathlib import Path
 
-from manual import look, notebooks, reference
+from manual import look, notebooks, reference, size
 from manual.chapters import FIGURES, ROOT, chapters, run_chapter, with_outputs, workbench
 
 
@@ -51,7 +52,7 @@ def write(pages: dict[Path, str]) -> None:
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser("python -m manual", description=__doc__.split("\n")[0])
-    parser.add_argument("command", choices=("run", "reference", "notebooks", "look"))
+    parser.add_argument("command", choices=("run", "reference", "notebooks", "look", "size"))
     parser.add_argument("names", nargs="*", help="with run and look: only these chapters, or pages")
     parser.add_argument("--execute", action="store_true", help="with notebooks: run them as well")
     args = parser.parse_args()
@@ -59,6 +60,9 @@ def main() -> int:
         return 1 if run(args.names) else 0
     if args.command == "look":
         return look.main(args.names)
+    if args.command == "size":
+        print(size.table())
+        return 0
     write((reference if args.command == "reference" else notebooks).contents())
     if args.execute:
         for path in notebooks.contents():

@@ -46,16 +46,6 @@ class AudioConfig:
     fast_layers: int = 0  # of the layers, how many work at 25 Hz
     kernel: int = 0  # frames that a layer's convolution spans, odd; 0: none
 
-    def block(self) -> BlockConfig:
-        """The sizes of one layer."""
-        return BlockConfig(
-            self.hidden_size,
-            self.num_heads,
-            self.num_kv_heads,
-            self.head_dim,
-            self.intermediate_size,
-        )
-
 
 class StridedConv(nn.Module):
     """Kernel 4, stride 2 over time, channels last. (B, 2T, C) -> (B, T, C')"""
@@ -94,7 +84,7 @@ class AudioBlock(Block):
     """The shared block after a convolution over time. (B, T, hidden) -> the same."""
 
     def __init__(self, config: AudioConfig):
-        super().__init__(config.block())
+        super().__init__(BlockConfig.of(config))
         self.local = LocalConv(config.hidden_size, config.kernel) if config.kernel else None
 
     def forward(self, x: Tensor, rope: Rope, real: Tensor) -> Tensor:

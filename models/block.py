@@ -31,6 +31,12 @@ class BlockConfig:
     rope_theta: float = 10_000.0
     norm_eps: float = 1e-6
 
+    @classmethod
+    def of(cls, config) -> "BlockConfig":
+        """The sizes that an encoder's config has under the same names."""
+        names = ("hidden_size", "num_heads", "num_kv_heads", "head_dim", "intermediate_size")
+        return cls(*(getattr(config, name) for name in names))
+
 
 def rope_frequencies(
     head_dim: int, theta: float, device: str | torch.device = "cpu"

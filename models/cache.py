@@ -5,16 +5,13 @@ hands back all that it holds; masks and positions are the caller's business.
 """
 
 import copy
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
 from models.cachekind import KVCacheTensorConfig
 from models.errors import UserError
-from models.quantization import dequantise, quantise
-
-DENSE = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+from models.quantization import decode, encode
 
 
 class TensorStore:
@@ -35,71 +32,39 @@ class TensorStore:
         dtype: torch.dtype,
         device: str | torch.device,
     ):
-        self.config, self.dtype, self.scales = config, dtype, None
-        if config is None or not config.quantised:
-            kept = dtype if config is None else DENSE[config.kind]
-            self.numbers = torch.zeros(shape, dtype=kept, device=device)
-            return
-        config.require(shape[-1])
-        codes, scales = quantise(torch.zeros(1, 1, 1, shape[-1]), config.kind, config.block)
-        room = shape[:3]
-        self.numbers = codes.new_zeros(*room, codes.shape[-1], device=device)
-        self.scales = scales.new_zeros(*room, scales.shape[-1], device=device)
+        self.config, self.dtype = config, dtype
+        one = encode(torch.zeros(1, 1, 1, shape[3], dtype=dtype), config)
+        # The numbers; of quantised ones the codes, then their scales. Each (B, H, max_len, …)
+        self.parts = [part.new_zeros(*shape[:3], part.shape[3], device=device) for part in one]
 
     @property
     def nbytes(self) -> int:
         """Bytes taken, scales included."""
-        return self.numbers.nbytes + (0 if self.scales is None else self.scales.nbytes)
+        return sum(part.nbytes for part in self.parts)
 
     def taken(self, rows: Tensor, length: int, max_len: int) -> "TensorStore":
         """A copy with these rows (any of them several times), `length` positions and room for more."""
-
-        def chosen(kept: Tensor) -> Tensor:
-            room = kept.new_zeros(len(rows), kept.shape[1], max_len, kept.shape[3])
-            room[:, :, :length] = kept[rows, :, :length]
-            return room
-
         other = copy.copy(self)
-        other.numbers = chosen(self.numbers)
-        other.scales = None if self.scales is None else chosen(self.scales)
+        other.parts = []
+        for part in self.parts:
+            room = part.new_zeros(len(rows), part.shape[1], max_len, part.shape[3])
+            room[:, :, :length] = part[rows, :, :length]
+            other.parts.append(room)
         return other
 
     def reorder(self, rows: Tensor, start: int, end: int) -> None:
         """Let row i hold what row `rows[i]` does from position `start` to `end`."""
-        for kept in (self.numbers, self.scales):
-            if kept is not None:
-                kept[:, :, start:end] = kept[rows, :, start:end]
+        for part in self.parts:
+            part[:, :, start:end] = part[rows, :, start:end]
 
     def write(self, x: Tensor, start: int) -> None:
         """Store x (B, H, T, D) from position `start` on."""
-        end = start + x.shape[2]
-        if self.scales is None:
-            self.numbers[:, :, start:end] = x
-            return
-        codes, scales = quantise(x, self.config.kind, self.config.block)
-        self.numbers[:, :, start:end], self.scales[:, :, start:end] = codes, scales
+        for part, new in zip(self.parts, encode(x, self.config), strict=True):
+            part[:, :, start : start + x.shape[2]] = new
 
     def read(self, start: int, end: int) -> Tensor:
         """Positions `start` to `end`. (B, H, end - start, D)"""
-        numbers = self.numbers[:, :, start:end]  # (B, H, end - start, D), or packed
-        if self.scales is None:
-            return numbers
-        return dequantise(numbers, self.scales[:, :, start:end], self.config.kind, self.dtype)
-
-
-class LayerKVCache(NamedTuple):
-    """Keys and values of one layer."""
-
-    keys: TensorStore
-    values: TensorStore
-
-
-class DecoupledLayerKVCache(NamedTuple):
-    """What one layer of decoupled attention keeps, see models.decoupled."""
-
-    semantic: TensorStore  # keys without position
-    geometric: TensorStore  # keys with it
-    values: TensorStore
+        return decode([part[:, :, start:end] for part in self.parts], self.config, self.dtype)
 
 
 # (context, window) in ascending order: beyond so many positions, a query looks so far back.
@@ -114,8 +79,8 @@ class KVCache:
         batch: rows.
         num_kv_heads: key-value heads H.
         max_len: capacity in positions.
-        head_dim: width D of a head.
-        keys, values: number formats; None: `dtype`.
+        widths: of a head's keys and of its values. One number stands for both.
+        kinds: their number formats; None: `dtype`.
     """
 
     def __init__(
@@ -124,51 +89,22 @@ class KVCache:
         batch: int,
         num_kv_heads: int,
         max_len: int,
-        head_dim: int,
+        widths: int | tuple[int, ...],
         dtype: torch.dtype = torch.float32,
         device: str | torch.device = "cpu",
-        keys: KVCacheTensorConfig | None = None,
-        values: KVCacheTensorConfig | None = None,
+        kinds: tuple[KVCacheTensorConfig | None, ...] = (None, None),
     ):
-        shape = (batch, num_kv_heads, max_len, head_dim)
-        self.layers: list[LayerKVCache | DecoupledLayerKVCache] = [
-            LayerKVCache(
-                TensorStore(shape, keys, dtype, device), TensorStore(shape, values, dtype, device)
+        widths = (widths, widths) if isinstance(widths, int) else widths
+        self.layers: list[tuple[TensorStore, ...]] = [
+            tuple(
+                TensorStore((batch, num_kv_heads, max_len, width), kind, dtype, device)
+                for width, kind in zip(widths, kinds, strict=True)
             )
             for _ in range(num_layers)
         ]
-        self.max_len = max_len
+        self.batch, self.max_len = batch, max_len
         self.length = 0  # positions filled, the same for every layer once a step is complete
         self.windows: Windows = ()
-
-    @classmethod
-    def decoupled(
-        cls,
-        num_layers: int,
-        batch: int,
-        num_kv_heads: int,
-        max_len: int,
-        widths: tuple[int, int, int],
-        dtype: torch.dtype = torch.float32,
-        device: str | torch.device = "cpu",
-        kinds: tuple[KVCacheTensorConfig | None, ...] = (None, None, None),
-    ) -> "KVCache":
-        """The same for decoupled attention.
-
-        Args:
-            widths: numbers of a head's semantic key, geometric key and value.
-            kinds: their number formats; None: `dtype`.
-        """
-        cache = cls(0, batch, num_kv_heads, max_len, 0, dtype, device)
-
-        def store(width: int, kind: KVCacheTensorConfig | None) -> TensorStore:
-            shape = (batch, num_kv_heads, max_len, width)
-            return TensorStore(shape, kind and kind.fitted(width), dtype, device)
-
-        cache.layers = [
-            DecoupledLayerKVCache(*map(store, widths, kinds)) for _ in range(num_layers)
-        ]
-        return cache
 
     @property
     def nbytes(self) -> int:
@@ -214,10 +150,9 @@ class KVCache:
         """A copy with these rows (R,), any of them several times, and room for `max_len` positions."""
         other = copy.copy(self)
         other.layers = [
-            type(layer)(*(store.taken(rows, self.length, max_len) for store in layer))
-            for layer in self.layers
+            tuple(store.taken(rows, self.length, max_len) for store in layer) for layer in self.layers
         ]
-        other.max_len = max_len
+        other.batch, other.max_len = len(rows), max_len
         return other
 
     def reorder(self, rows: Tensor, start: int) -> None:

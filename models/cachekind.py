@@ -21,8 +21,6 @@ class KVCacheKind(StrEnum):
     NF4 = "nf4"  # 4 bits, spaced as the quantiles of a normal distribution
 
 
-BITS = {"fp32": 32, "fp16": 16, "bf16": 16, "q8_0": 8, "q4_0": 4, "nf4": 4}  # of one number
-SCALE_BITS = 16  # fp16, one a block
 SHORT = {"q8": "q8_0", "q4": "q4_0"}  # other names of kinds
 AUTO = "auto"  # no kind: inference measures which one to use
 
@@ -34,26 +32,9 @@ class KVCacheTensorConfig:
     kind: KVCacheKind
     block: int = 32  # numbers that share a scale; quantised kinds only
 
-    @property
-    def quantised(self) -> bool:
-        return BITS[self.kind] < 16
-
-    def require(self, width: int) -> None:
-        """Refuse heads that are no whole number of blocks."""
-        if self.quantised and width % self.block:
-            raise UserError(
-                f"cache_kind {self.kind} needs heads of a multiple of {self.block} numbers, "
-                f"not {width}"
-            )
-
     def fitted(self, width: int) -> "KVCacheTensorConfig":
         """The same with blocks that a narrower part divides into."""
         return replace(self, block=math.gcd(self.block, width))
-
-    def bytes_per_vector(self, head_dim: int) -> int:
-        """Bytes of one head's key or value at one position."""
-        scales = SCALE_BITS * head_dim // self.block if self.quantised else 0
-        return (BITS[self.kind] * head_dim + scales) // 8
 
 
 def parse_cache_kind(text: str, parts: int = 2) -> tuple[KVCacheTensorConfig, ...]:

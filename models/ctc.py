@@ -27,7 +27,7 @@ LABELS = len(ALPHABET) + 1
 # Frames of the CTC head a token: a token lasts 80 ms, and people speak about 14 letters a second.
 CTC_FRAMES = 4
 
-WIDTH = 300  # prefixes that are followed
+WIDTH = 300  # prefixes that are followed, and so the most hypotheses
 PRUNE = 16.0  # nats: prefixes so much below the best are given up
 MIN_LOG_PROB = -6.0  # nats: labels below it in a frame are not tried there
 LM_WEIGHT = 1.2  # of the n-gram log-probability beside CTC's
@@ -74,19 +74,16 @@ def log_add(a: float, b: float) -> float:
     return a + math.log1p(math.exp(b - a))
 
 
-def prefix_beam_search(
-    log_probs: Tensor, lm: NgramLM | None = None, width: int = WIDTH
-) -> list[Hypothesis]:
+def prefix_beam_search(log_probs: Tensor, lm: NgramLM | None = None) -> list[Hypothesis]:
     """The n-best transcripts of a sound, the best first.
 
     Args:
         log_probs: (S, labels) from the CTC head.
         lm: n-gram language model (shallow fusion); None: CTC alone decides.
-        width: prefixes followed, and so the most hypotheses.
     """
     prefixes = [Prefix("", NEVER, 0.0, 0.0, (EDGE,), 0.0)]
     for frame in log_probs.tolist():
-        prefixes = _advance(prefixes, frame, lm, width)
+        prefixes = _advance(prefixes, frame, lm)
     best: dict[str, Hypothesis] = {}
     for prefix in prefixes:
         hypothesis = _finish(prefix, lm)
@@ -95,9 +92,7 @@ def prefix_beam_search(
     return sorted(best.values(), key=attrgetter("score"), reverse=True)
 
 
-def _advance(
-    prefixes: list[Prefix], frame: list[float], lm: NgramLM | None, width: int
-) -> list[Prefix]:
+def _advance(prefixes: list[Prefix], frame: list[float], lm: NgramLM | None) -> list[Prefix]:
     """One frame more: each prefix stays as it is, or grows by a letter."""
     tried = [label for label in range(1, len(frame)) if frame[label] > MIN_LOG_PROB]
     before = {prefix.text: prefix for prefix in prefixes}
@@ -123,7 +118,7 @@ def _advance(
     scored = [(prefix.score(), prefix) for prefix in after.values()]
     scored.sort(key=itemgetter(0), reverse=True)
     least = scored[0][0] - PRUNE
-    return [prefix for score, prefix in scored[:width] if score >= least]
+    return [prefix for score, prefix in scored[:WIDTH] if score >= least]
 
 
 def _entry(after: dict[str, Prefix], text: str, known: Prefix) -> Prefix:

@@ -8,48 +8,70 @@ DeepSeek-V2 (arXiv:2405.04434) parts keys likewise, and caches a latent from whi
 made again; here the narrow keys themselves are kept, and nothing is made again.
 """
 
-from dataclasses import dataclass
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import TYPE_CHECKING
 
 import torch
 from torch import Tensor, nn
 
 from models.block import RMSNorm, Rope, attend, rotate
 from models.cache import KVCache
+from models.cachekind import KVCacheTensorConfig
+from models.errors import UserError
+
+if TYPE_CHECKING:
+    from models.thinker import ThinkerConfig
+
+MODEL_TYPE = "muomni_dba"  # of a Thinker with decoupled attention
+FIELDS = {"attention", "semantic_dim", "geometric_dim", "value_dim"}  # of its config, not Qwen3's
 
 
-@dataclass(frozen=True)
-class DecoupledConfig:
-    """Sizes of one decoupled attention; widths in channels, of one head."""
+def check(config: ThinkerConfig) -> None:
+    """Refuse another attention, and widths that mean nothing."""
+    if config.attention not in ("standard", "dba"):
+        raise UserError(f"attention {config.attention!r} is unknown: use standard or dba")
+    if config.decoupled and (min(config.cache_widths) < 1 or config.geometric_dim % 2):
+        raise UserError(
+            "semantic_dim and value_dim must be at least 1, geometric_dim even and at least 2, "
+            f"not {config.semantic_dim}, {config.value_dim}, {config.geometric_dim}"
+        )
 
-    hidden_size: int
-    num_heads: int
-    num_kv_heads: int
-    semantic_dim: int
-    geometric_dim: int  # even: it is rotated in pairs
-    value_dim: int
-    norm_eps: float = 1e-6
+
+def to_json(config: ThinkerConfig) -> dict:
+    """What `config.json` says of such a Thinker: no Qwen3."""
+    return {"model_type": MODEL_TYPE} | asdict(config)
+
+
+def fitted(
+    kinds: tuple[KVCacheTensorConfig, ...], widths: tuple[int, ...]
+) -> tuple[KVCacheTensorConfig, ...]:
+    """Number formats of a cache whose parts are narrower than a block."""
+    return tuple(kind.fitted(width) for kind, width in zip(kinds, widths, strict=True))
 
 
 class DecoupledAttention(nn.Module):
     """Grouped-query attention over semantic and geometric keys, both normalised."""
 
-    def __init__(self, config: DecoupledConfig):
+    def __init__(self, config: ThinkerConfig):
         super().__init__()
         self.config = c = config
+        heads, groups, eps = c.num_attention_heads, c.num_key_value_heads, c.rms_norm_eps
 
         def linear(heads: int, width: int) -> nn.Linear:
             return nn.Linear(c.hidden_size, heads * width, bias=False)
 
-        self.q_semantic_proj = linear(c.num_heads, c.semantic_dim)
-        self.k_semantic_proj = linear(c.num_kv_heads, c.semantic_dim)
-        self.q_geometric_proj = linear(c.num_heads, c.geometric_dim)
-        self.k_geometric_proj = linear(c.num_kv_heads, c.geometric_dim)
-        self.v_proj = linear(c.num_kv_heads, c.value_dim)
-        self.o_proj = nn.Linear(c.num_heads * c.value_dim, c.hidden_size, bias=False)
-        self.q_semantic_norm = RMSNorm(c.semantic_dim, c.norm_eps)
-        self.k_semantic_norm = RMSNorm(c.semantic_dim, c.norm_eps)
-        self.q_geometric_norm = RMSNorm(c.geometric_dim, c.norm_eps)
-        self.k_geometric_norm = RMSNorm(c.geometric_dim, c.norm_eps)
+        self.q_semantic_proj = linear(heads, c.semantic_dim)
+        self.k_semantic_proj = linear(groups, c.semantic_dim)
+        self.q_geometric_proj = linear(heads, c.geometric_dim)
+        self.k_geometric_proj = linear(groups, c.geometric_dim)
+        self.v_proj = linear(groups, c.value_dim)
+        self.o_proj = nn.Linear(heads * c.value_dim, c.hidden_size, bias=False)
+        self.q_semantic_norm = RMSNorm(c.semantic_dim, eps)
+        self.k_semantic_norm = RMSNorm(c.semantic_dim, eps)
+        self.q_geometric_norm = RMSNorm(c.geometric_dim, eps)
+        self.k_geometric_norm = RMSNorm(c.geometric_dim, eps)
 
     def forward(
         self, x: Tensor, rope: Rope, mask: Tensor | None, cache: KVCache | None, layer: int

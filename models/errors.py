@@ -6,6 +6,8 @@ import os
 import sys
 from collections.abc import Callable
 from functools import wraps
+from importlib import import_module
+from types import ModuleType
 
 OURS = ("models", "inference", "training", "data", "evaluation", "export", "serving", "benchmarks")
 STREAMS = ("stdin", "stdout", "stderr")
@@ -17,6 +19,19 @@ class UserError(Exception):
 
     def __str__(self) -> str:
         return " ".join(super().__str__().split())  # a library's reason may have several lines
+
+
+def needed(name: str, use: str, install: str) -> ModuleType:
+    """A module of a package that running does not need.
+
+    Raises:
+        UserError: it is not installed; says what needs it, and how to install it.
+    """
+    try:
+        return import_module(name)
+    except ImportError:
+        package = name.partition(".")[0]
+        raise UserError(f"{use} needs the package {package}: pip install {install}") from None
 
 
 class Parser(argparse.ArgumentParser):

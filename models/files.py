@@ -1,6 +1,7 @@
 """Files that are replaced whole: a reader sees the old one or the complete new one. And tables, read."""
 
 import os
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -24,6 +25,17 @@ def replacing(path: Path) -> Iterator[Path]:
         os.replace(temporary, path)
     finally:
         temporary.unlink(missing_ok=True)
+
+
+def replace_folder(fresh: Path, final: Path) -> Path:
+    """Put a finished folder in the place of an older one; returns where it is."""
+    old = final.with_name(f"{final.name}.old")
+    shutil.rmtree(old, ignore_errors=True)
+    if final.exists():
+        final.rename(old)
+    fresh.rename(final)
+    shutil.rmtree(old, ignore_errors=True)
+    return final
 
 
 @contextmanager

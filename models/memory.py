@@ -74,12 +74,6 @@ class MemoryConfig:
             raise UserError(f"memory.layers {self.layers}: name some of the blocks 0 to {count - 1}")
 
 
-class RoutingHistory(NamedTuple):
-    """What routing remembers of one memory layer: a KV cache's entry with hidden states in it."""
-
-    states: TensorStore  # (B, 1, max_len, hidden)
-
-
 class Route(NamedTuple):
     """Chapters that were chosen, and the scores they were chosen by."""
 
@@ -234,8 +228,7 @@ class MemoryAdapter(Thinker):
         shape = (batch, 1, cache.max_len, self.config.hidden_size)
         for strategy in self.strategies:
             if strategy.keeps_history:
-                store = TensorStore(shape, None, weight.dtype, weight.device)
-                cache.layers.append(RoutingHistory(store))
+                cache.layers.append((TensorStore(shape, None, weight.dtype, weight.device),))
         return cache
 
     def through_layers(

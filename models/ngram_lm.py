@@ -76,14 +76,6 @@ class NgramLM:
             return UNKNOWN_WORD + UNKNOWN_LETTER * len(word), ()
         return self.log_prob(context, index), (*context, index)[1 - ORDER :]
 
-    def line(self, text: str) -> float:
-        """Log-probability of all words of a sentence, and of its end."""
-        total, context = 0.0, (EDGE,)
-        for word in text.split():
-            log_prob, context = self.step(context, word)
-            total += log_prob
-        return total + self.log_prob(context, EDGE)
-
     def _log_prob(self, context: Context, word: int) -> float:
         penalty = 0
         for start in range(len(context) + 1):

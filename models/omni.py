@@ -134,13 +134,6 @@ class OmniModel(nn.Module):
         return model.eval()
 
 
-def check_placeholders(model: OmniModel, tokenizer, folder: Path) -> None:
-    """Refuse a config whose placeholders are not those that the tokenizer writes."""
-    for name, token in (("image", model.image_token), ("audio", model.audio_token)):
-        if token != getattr(tokenizer, name, token):
-            raise UserError(f"{folder / 'config.json'}: {name}_token_id is not the tokenizer's <|{name}|>")
-
-
 def place(x: Tensor, where: Tensor, embeddings: Tensor, kind: str) -> Tensor:
     """Put embeddings (n, hidden) at the True positions of `where` (B, S), in reading order."""
     wanted = int(where.sum())

@@ -4,10 +4,15 @@ Pure functions on tensors. q8_0 and q4_0 are llama.cpp's formats, nf4 is QLoRA's
 with fp16 scales. Who stores the codes, and when they are read, is models.cache's business.
 """
 
-import torch
-from torch import Tensor
+from collections.abc import Sequence
 
-from models.cachekind import KVCacheKind
+import torch
+from torch import Tensor, nn
+
+from models.cachekind import KVCacheKind, KVCacheTensorConfig
+from models.errors import UserError
+
+DENSE = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 
 # Quantiles of a normal distribution, scaled to [-1, 1], with an exact zero: QLoRA, appendix E.
 NF4_LEVELS = (
@@ -17,6 +22,31 @@ NF4_LEVELS = (
     *(0.44070982933044434, 0.5626170039176941, 0.7229568362236023, 1.0),
 )
 LEAST_SCALE = 1e-7  # near fp16's least subnormal: a block of zeros must not divide by zero
+
+
+def encode(x: Tensor, config: KVCacheTensorConfig | None) -> tuple[Tensor, ...]:
+    """What a cache stores of x (..., D): the numbers, or codes and scales. None: x as it is.
+
+    Raises:
+        UserError: D is no whole number of blocks.
+    """
+    if config is None:
+        return (x,)
+    if config.kind in DENSE:
+        return (x.to(DENSE[config.kind]),)
+    if x.shape[-1] % config.block:
+        raise UserError(
+            f"cache_kind {config.kind} needs heads of a multiple of {config.block} numbers, "
+            f"not {x.shape[-1]}"
+        )
+    return quantise(x, config.kind, config.block)
+
+
+def decode(
+    parts: Sequence[Tensor], config: KVCacheTensorConfig | None, dtype: torch.dtype
+) -> Tensor:
+    """The numbers that `encode` stored, (..., D); quantised ones in `dtype`."""
+    return parts[0] if len(parts) == 1 else dequantise(*parts, config.kind, dtype)
 
 
 def quantise(x: Tensor, kind: KVCacheKind, block: int) -> tuple[Tensor, Tensor]:
@@ -51,6 +81,19 @@ def quantise_rows(weight: Tensor) -> tuple[Tensor, Tensor]:
     weight = weight.float()
     scales = weight.abs().amax(dim=-1, keepdim=True).clamp_min(LEAST_SCALE) / 127  # (rows, 1)
     return (weight / scales).round().to(torch.int8), scales
+
+
+@torch.no_grad()
+def round_to_int8(thinker: nn.Module) -> None:
+    """Round every matrix of a Thinker to 8 bits and a scale a row, in place; numbers keep their dtype.
+
+    PyTorch then computes with the very weights that compiled decoding reads as int8.
+    """
+    for parameter in thinker.parameters():
+        if parameter.dim() == 2:
+            codes, scales = quantise_rows(parameter)
+            parameter.copy_(codes * scales)
+    thinker.int8 = True
 
 
 def dequantise(codes: Tensor, scales: Tensor, kind: KVCacheKind, dtype: torch.dtype) -> Tensor:

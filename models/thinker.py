@@ -13,15 +13,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.block import (
-    Block,
-    BlockConfig,
-    RMSNorm,
-    Rope,
-    causal_mask,
-    init_weights,
-    rope_table,
-)
+from models import decoupled
+from models.block import Block, BlockConfig, RMSNorm, Rope, causal_mask, init_weights, rope_table
 from models.cache import KVCache
 from models.cachekind import parse_cache_kind
 from models.checkpoint import (
@@ -33,12 +26,7 @@ from models.checkpoint import (
     read_tensors,
     write_json,
 )
-from models.decoupled import DecoupledAttention, DecoupledConfig
 from models.errors import UserError
-from models.quantization import quantise_rows
-
-DECOUPLED_TYPE = "muomni_dba"  # the model_type of a Thinker with decoupled attention
-DECOUPLED_FIELDS = {"attention", "semantic_dim", "geometric_dim", "value_dim"}  # not Qwen3's
 
 
 @dataclass
@@ -65,13 +53,7 @@ class ThinkerConfig:
     value_dim: int = 32  # dba only: of a head's values
 
     def __post_init__(self) -> None:
-        if self.attention not in ("standard", "dba"):
-            raise UserError(f"attention {self.attention!r} is unknown: use standard or dba")
-        if self.decoupled and (min(self.cache_widths) < 1 or self.geometric_dim % 2):
-            raise UserError(
-                "semantic_dim and value_dim must be at least 1, geometric_dim even and at least 2, "
-                f"not {self.semantic_dim}, {self.value_dim}, {self.geometric_dim}"
-            )
+        decoupled.check(self)
 
     @property
     def decoupled(self) -> bool:
@@ -83,17 +65,6 @@ class ThinkerConfig:
         if self.decoupled:
             return self.semantic_dim, self.geometric_dim, self.value_dim
         return self.head_dim, self.head_dim
-
-    def cache_bytes(self, kind: str) -> int:
-        """Bytes of one token in all layers of a cache of this kind."""
-        each = 0
-        configs = parse_cache_kind(kind, len(self.cache_widths))
-        for width, config in zip(self.cache_widths, configs, strict=True):
-            if self.decoupled:
-                config = config.fitted(width)
-            config.require(width)
-            each += config.bytes_per_vector(width)
-        return each * self.num_key_value_heads * self.num_hidden_layers
 
     def block(self) -> BlockConfig:
         """The sizes of one layer."""
@@ -107,32 +78,12 @@ class ThinkerConfig:
             self.rms_norm_eps,
         )
 
-    def new_attention(self) -> DecoupledAttention | None:
-        """A layer's attention; None: the block's own."""
-        if not self.decoupled:
-            return None
-        config = DecoupledConfig(
-            self.hidden_size,
-            self.num_attention_heads,
-            self.num_key_value_heads,
-            *self.cache_widths,
-            self.rms_norm_eps,
-        )
-        return DecoupledAttention(config)
-
-    def to_json(self) -> dict:
-        """What `config.json` says of a Thinker that stands alone."""
-        if self.decoupled:
-            return {"model_type": DECOUPLED_TYPE} | asdict(self)
-        return self.to_hugging_face()
-
     @classmethod
     def from_json(cls, values: dict, source: str) -> "ThinkerConfig":
         """Read a `config.json`: ours, or any dense Qwen3's."""
-        if values.get("model_type") != DECOUPLED_TYPE:
-            return cls.from_hugging_face(values, source)
-        values = {key: value for key, value in values.items() if key != "model_type"}
-        return config_from_dict(cls, values, source)
+        if values.get("model_type") == decoupled.MODEL_TYPE:
+            return config_from_dict(cls, {k: v for k, v in values.items() if k != "model_type"}, source)
+        return cls.from_hugging_face(values, source)
 
     def to_hugging_face(self) -> dict:
         """The `config.json` that `transformers` reads.
@@ -144,7 +95,7 @@ class ThinkerConfig:
             raise UserError(
                 "a Thinker with attention dba is not a Qwen3: transformers cannot read it"
             )
-        qwen3 = {key: value for key, value in asdict(self).items() if key not in DECOUPLED_FIELDS}
+        qwen3 = {key: value for key, value in asdict(self).items() if key not in decoupled.FIELDS}
         return qwen3 | {
             "architectures": ["Qwen3ForCausalLM"],
             "model_type": "qwen3",
@@ -170,7 +121,7 @@ class ThinkerConfig:
         eos = values.get("eos_token_id")
         if isinstance(eos, list):
             values["eos_token_id"] = eos[0]
-        names = cls.__dataclass_fields__.keys() - DECOUPLED_FIELDS
+        names = cls.__dataclass_fields__.keys() - decoupled.FIELDS
         return cls(**{key: values[key] for key in names if values.get(key) is not None})
 
 
@@ -181,7 +132,8 @@ class Decoder(nn.Module):
         super().__init__()
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
         self.layers = nn.ModuleList(
-            Block(config.block(), config.new_attention()) for _ in range(config.num_hidden_layers)
+            Block(config.block(), decoupled.DecoupledAttention(config) if config.decoupled else None)
+            for _ in range(config.num_hidden_layers)
         )
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
 
@@ -221,9 +173,8 @@ class Thinker(Pretrained):
         sizes = (c.num_hidden_layers, batch, c.num_key_value_heads, length)
         parts = len(c.cache_widths)
         kinds = parse_cache_kind(kind, parts) if kind else (None,) * parts
-        if c.decoupled:
-            return KVCache.decoupled(*sizes, c.cache_widths, weight.dtype, weight.device, kinds)
-        return KVCache(*sizes, c.head_dim, weight.dtype, weight.device, *kinds)
+        kinds = decoupled.fitted(kinds, c.cache_widths) if c.decoupled and kind else kinds
+        return KVCache(*sizes, c.cache_widths, weight.dtype, weight.device, kinds)
 
     def hidden(
         self,
@@ -263,9 +214,8 @@ class Thinker(Pretrained):
 
     def rope(self, positions: Tensor) -> Rope:
         """Cosines and sines of positions (T,) or (B, T), see `rope_table`."""
-        c = self.config
-        width = c.geometric_dim if c.decoupled else c.head_dim
-        return rope_table(positions, width, c.rope_theta)
+        rotated = self.config.cache_widths[-2]  # of a head's key
+        return rope_table(positions, rotated, self.config.rope_theta)
 
     def through_layers(
         self, x: Tensor, rope: Rope, mask: Tensor | None, cache: KVCache | None
@@ -284,18 +234,6 @@ class Thinker(Pretrained):
         """The vocabulary's matrix (vocab, hidden): the embeddings' own where they are tied."""
         tied = self.config.tie_word_embeddings
         return (self.model.embed_tokens if tied else self.lm_head).weight
-
-    @torch.no_grad()
-    def round_to_int8(self) -> None:
-        """Round every matrix to 8 bits and a scale a row, in place; numbers keep their dtype.
-
-        PyTorch then computes with the very weights that compiled decoding reads as int8.
-        """
-        for parameter in self.parameters():
-            if parameter.dim() == 2:
-                codes, scales = quantise_rows(parameter)
-                parameter.copy_(codes * scales)
-        self.int8 = True
 
     def forward(
         self,
@@ -327,16 +265,17 @@ class Thinker(Pretrained):
     ) -> None:
         super().save_pretrained(folder, name, dtype)
         if name == WEIGHTS:
-            write_json(Path(folder) / "config.json", self.config.to_json())
+            config = self.config
+            values = decoupled.to_json(config) if config.decoupled else config.to_hugging_face()
+            write_json(Path(folder) / "config.json", values)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> "Thinker":
         """Load ours, any dense Qwen3 checkpoint folder, or the Thinker of an omni folder."""
         folder = Path(folder)
-        if name != WEIGHTS:
-            return super().from_pretrained(folder, name)
-        source = str(folder / "config.json")
-        values = read_json(folder / "config.json")
+        source, values = str(folder / "config.json"), read_json(folder / "config.json")
+        if name != WEIGHTS or values.get("model_type") == "muomni":
+            return super().from_pretrained(folder, "thinker" if name == WEIGHTS else name)
         module = cls(ThinkerConfig.from_json(values, source))
         tensors = read_tensors(folder)
         if module.config.tie_word_embeddings:

@@ -22,8 +22,6 @@ from models.checkpoint import Pretrained
 from models.image import IMAGE_SIZE
 from models.resnet import ResNet, shrink
 
-IMAGE_TOKENS = 50  # what one picture takes up in the Thinker's sequence
-
 
 @dataclass
 class VisionConfig:
@@ -40,16 +38,6 @@ class VisionConfig:
     image_size: int = IMAGE_SIZE
     merge: int = 2  # patches a side that become one token
     resnet_widths: list[int] = field(default_factory=lambda: [32, 64, 128, 256])
-
-    def block(self) -> BlockConfig:
-        """The sizes of one layer."""
-        return BlockConfig(
-            self.hidden_size,
-            self.num_heads,
-            self.num_kv_heads,
-            self.head_dim,
-            self.intermediate_size,
-        )
 
 
 class ConvBlock(nn.Module):
@@ -97,7 +85,7 @@ class VisionEncoder(Pretrained):
         )
         self.row_embed = nn.Parameter(torch.randn(self.grid, c.hidden_size) * 0.02)
         self.column_embed = nn.Parameter(torch.randn(self.grid, c.hidden_size) * 0.02)
-        self.layers = nn.ModuleList(Block(c.block()) for _ in range(c.num_layers))
+        self.layers = nn.ModuleList(Block(BlockConfig.of(c)) for _ in range(c.num_layers))
         self.merge_proj = nn.Linear(c.merge**2 * c.hidden_size, c.hidden_size)
         self.norm = RMSNorm(c.hidden_size)
         self.resnet = ResNet(c.resnet_widths)

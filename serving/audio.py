@@ -9,13 +9,14 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse
 
 from inference.media import SAMPLE_RATE
+from inference.normalisation import can_say
 from inference.sentences import split_sentences
 from inference.subtitles import Segment, as_dict
 from serving.encoding import CONTENT_TYPES, encoder
 from serving.errors import ApiError, not_found
 from serving.media import Media, files_of
 from serving.schema import SpeechBody
-from serving.service import MODEL, Service, Speech, can_be_said, listed
+from serving.service import MODEL, Service, Speech, listed
 from serving.streaming import Streamed, unless_gone
 
 FORMATS = ("json", "text", "verbose_json")
@@ -31,7 +32,7 @@ async def speech(service: Service, body: SpeechBody, request: Request) -> Stream
     if not service.hears:
         raise ApiError("this checkpoint is text alone: it does not speak", param="model")
     sentences = split_sentences(body.input)
-    if not any(map(can_be_said, sentences)):
+    if not any(map(can_say, sentences)):
         raise ApiError(
             "there is nothing to say: give words, numbers or symbols", code="invalid_value",
             param="input",

@@ -14,9 +14,10 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
-from inference.generation import context_length, find_native, prefill, thinker_of
+from inference.generation import context_length, prefill, thinker_of
 from inference.omni import Omni
 from inference.prompt import Prompt
+from inference.runner import Runner
 from inference.sampling import adjust, first_seen, likeliest_is_chosen, make_generators, sample
 from inference.stopping import StopWatch
 from models.audio import audio_tokens
@@ -146,7 +147,7 @@ class Engine(Worker):
     def _run(self) -> None:
         with torch.inference_mode():
             thinker = thinker_of(self.model)
-            find_native(thinker, thinker.new_cache(1, 1), self.config)  # compiled once a machine
+            Runner(thinker, thinker.new_cache(1, 1), self.config, wait=True)  # compiled once a machine
             while self._wait():
                 try:
                     self._retire({job: "cancelled" for job in self.active if job.cancelled})
@@ -205,17 +206,17 @@ class Engine(Worker):
             cache = thinker_of(self.model).new_cache(1, len(job.prompt), kind)
         job.cached = cache.length
         left = rest(job.prompt, cache.length, *self.media)
-        native = find_native(thinker_of(self.model), cache, self.config)
-        logits = prefill(self.model, [left], cache, None, None, native).clone()
+        run = Runner(thinker_of(self.model), cache, self.config, wait=True)
+        logits = prefill(self.model, [left], run).clone()
         self.prefixes.keep(job.marks, cache)
         return cache, logits
 
     def _step(self) -> None:
         """One token for each active row."""
-        logits, likeliest = self.rows.step([job.reply[-1] for job in self.active])
+        logits, likeliest, _ = self.rows.step([job.reply[-1] for job in self.active])
         ended = {}
         for row, job in enumerate(self.active):
-            best = None if likeliest is None else likeliest[row]
+            best = likeliest[row] if likeliest else None
             if reason := job.choose(logits[row : row + 1], best):
                 ended[job] = reason
         self._retire(ended)

@@ -10,12 +10,11 @@ from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from serving.activity import Paused, Started, Stopped, TurnDetector
-from serving.encoding import Resampler
+from serving.encoding import WIRE_RATE, Resampler
 from serving.errors import ApiError, not_found
 from serving.realtime_items import (
     MAX_ITEMS,
     RATE,
-    WIRE_RATE,
     Item,
     pcm_samples,
     read_item,
@@ -119,6 +118,9 @@ class Connection:
             try:
                 event = parse_event(message)
                 event_id = event.get("event_id")
+                if event["type"] not in self.handlers:
+                    unknown = f"unknown event {event['type'][:80]!r}"
+                    raise ApiError(unknown, code="unknown_event", param="type")
                 await self.handlers[event["type"]](event)
             except ApiError as error:
                 self.send_error(error, event_id)
@@ -337,7 +339,7 @@ def ms(samples: int) -> int:
 
 
 def parse_event(message: dict) -> dict:
-    """A frame as an event of a known type."""
+    """A frame as an event."""
     if message.get("text") is None:
         raise ApiError("events are JSON in text frames", code="invalid_event")
     try:
@@ -346,14 +348,4 @@ def parse_event(message: dict) -> dict:
         raise ApiError("the event is not valid JSON", code="invalid_event") from None
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         raise ApiError("an event is an object with a type", code="invalid_event")
-    if event["type"] not in KINDS:
-        raise ApiError(f"unknown event {event['type'][:80]!r}", code="unknown_event", param="type")
     return event
-
-
-KINDS = frozenset({
-    "session.update",
-    *(f"input_audio_buffer.{what}" for what in ("append", "commit", "clear")),
-    *(f"conversation.item.{what}" for what in ("create", "delete", "truncate", "retrieve")),
-    *("response.create", "response.cancel"),
-})

@@ -6,12 +6,13 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from inference.media import SAMPLE_RATE
 from serving.conversation import Asking
-from serving.encoding import Resampler
+from serving.encoding import WIRE_RATE, Resampler
 from serving.errors import ApiError
 from serving.media import Media, from_base64, from_data_uri
 
-WIRE_RATE, RATE = 24_000, 16_000  # Hz: on the wire, and as the model hears
+RATE = SAMPLE_RATE  # Hz, as the model hears
 MAX_ITEMS = 512
 
 

@@ -5,9 +5,9 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
+from serving.encoding import WIRE_RATE
 from serving.errors import ApiError
 
-WIRE_RATE = 24_000  # Hz
 Modalities = Annotated[list[Literal["text", "audio"]], Field(min_length=1, max_length=1)]
 Instructions = Annotated[str, Field(max_length=100_000)]
 MaxTokens = Annotated[int, Field(ge=1, le=4096)] | Literal["inf"]

@@ -12,8 +12,7 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
-from inference.generation import find_native, run_step
-from inference.timing import Timing
+from inference.runner import Runner, Scores
 from models.cache import KVCache, TensorStore
 from models.thinker import Thinker
 
@@ -68,9 +67,9 @@ class RowStore:
         if rows not in self._views:
             view = copy.copy(self.whole)
             view.layers = [
-                type(layer)(*(first_rows(store, rows) for store in layer))
-                for layer in self.whole.layers
+                tuple(first_rows(store, rows) for store in layer) for layer in self.whole.layers
             ]
+            view.batch = rows
             self._views[rows] = view
         view = self._views[rows]
         view.length = self.end
@@ -100,7 +99,7 @@ class RowStore:
         """Tensors of this cache beside those of another of its kind."""
         for mine, its in zip(self.whole.layers, other.layers, strict=True):
             for one, two in zip(mine, its, strict=True):
-                yield from pairs(one, two)
+                yield from zip(one.parts, two.parts, strict=True)
 
 
 class RowCache(RowStore):
@@ -109,7 +108,7 @@ class RowCache(RowStore):
     def __init__(self, thinker: Thinker, rows: int, capacity: int, config: GenerateConfig) -> None:
         super().__init__(thinker.new_cache(rows, capacity, config.cache_kind), capacity)
         self.thinker, self.config = thinker, config
-        self._native: dict[int, object] = {}  # compiled code by the number of rows it is bound to
+        self._runs: dict[int, Runner] = {}  # by the number of rows
 
     def take(self, row: int) -> KVCache:
         """Take a row out -> its tokens in a cache of one row."""
@@ -117,31 +116,20 @@ class RowCache(RowStore):
         self.retire(row, one)
         return one
 
-    def step(self, tokens: list[int]) -> tuple[Tensor, list[int] | None]:
-        """Run one token of each row -> logits of what follows (B, V), and each row's likeliest.
-
-        The next step overwrites both.
-        """
+    def step(self, tokens: list[int]) -> Scores:
+        """Run one token of each row. The next step overwrites the logits."""
         cache, rows = self.ready(), len(self)
-        if rows not in self._native:
-            self._native[rows] = find_native(self.thinker, cache, self.config)
+        if rows not in self._runs:
+            self._runs[rows] = Runner(self.thinker, cache, self.config, wait=True)
         mask = torch.arange(self.end + 1) >= self.starts()[:, None]  # (B, end + 1)
         mask = mask.to(self.thinker.model.embed_tokens.weight.device)
-        result = run_step(self.thinker, self._native[rows], tokens, mask, cache, Timing())
+        scores = self._runs[rows](tokens, mask)
         self.grow()
-        return result
+        return scores
 
 
 def first_rows(store: TensorStore, rows: int) -> TensorStore:
     """A store's first rows, in the same memory."""
     view = copy.copy(store)
-    view.numbers = store.numbers[:rows]
-    view.scales = None if store.scales is None else store.scales[:rows]
+    view.parts = [part[:rows] for part in store.parts]
     return view
-
-
-def pairs(mine: TensorStore, its: TensorStore):
-    """The tensors of two stores of one kind: numbers, and scales where they are quantised."""
-    yield mine.numbers, its.numbers
-    if mine.scales is not None:
-        yield mine.scales, its.scales

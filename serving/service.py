@@ -16,6 +16,7 @@ import numpy as np
 
 from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE
+from inference.normalisation import can_say
 from inference.omni import Omni
 from models.errors import UserError
 from models.omni import OmniModel
@@ -157,10 +158,9 @@ class Service:
     ) -> AsyncIterator[np.ndarray]:
         """Sound of sentences as they come, float32 chunks (samples,) at 16 kHz."""
         async for sentence in sentences:
-            if not can_be_said(sentence):
-                continue
-            async for chunk in self._said(sentence, how):
-                yield chunk
+            if can_say(sentence):
+                async for chunk in self._said(sentence, how):
+                    yield chunk
 
     async def _said(self, text: str, how: Speech) -> AsyncIterator[np.ndarray]:
         """One sentence's sound."""
@@ -195,13 +195,6 @@ def warm_up(omni: Omni) -> None:
     """Load the speaking parts and say a word, so that the first answer's sound does not wait."""
     for _ in omni.speak_stream("Hello."):
         pass
-
-
-def can_be_said(sentence: str) -> bool:
-    """Whether there is anything in it to pronounce."""
-    from inference.normalisation import can_say
-
-    return can_say(sentence)
 
 
 async def listed(items: Iterable[str]) -> AsyncIterator[str]:

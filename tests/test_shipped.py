@@ -12,8 +12,7 @@ from PIL import Image
 from data.scenes.scoring import score
 from data.speech.edit_distance import edit_distance
 from data.speech.samples import samples
-from inference import Omni
-from inference.generation import generate
+from inference import Omni, generate
 from inference.normalisation import normalise
 from inference.speech import TEMPERATURE
 from models.codec import MelCodec

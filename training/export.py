@@ -19,6 +19,7 @@ from typing import Any
 from data.dialogue.out_of_scope import quiz
 from models.checkpoint import read_tensors, write_json
 from models.errors import UserError, one_line_errors
+from models.files import replace_folder
 from models.ngram_lm import FILE, NgramLM
 from models.omni import OmniModel
 from models.thinker import Thinker
@@ -56,7 +57,7 @@ def export(paths: Paths, preset: str, target: Path) -> list[Path]:
             make(fresh[name], paths, preset)
         if preset in SHIPPED:
             check_size(list(fresh.values()))
-        return [replace(folder, target / name) for name, folder in fresh.items()]
+        return [replace_folder(folder, target / name) for name, folder in fresh.items()]
     finally:
         for folder in fresh.values():
             shutil.rmtree(folder, ignore_errors=True)
@@ -153,17 +154,6 @@ def check_size(folders: list[Path]) -> None:
             f"the checkpoints take {size / 1e6:.1f} MB, the limit is {LIMIT_BYTES / 1e6:.0f} MB: "
             "train smaller parts"
         )
-
-
-def replace(fresh: Path, final: Path) -> Path:
-    """Rename a finished folder into its place."""
-    old = final.with_name(f".{final.name}.old")
-    shutil.rmtree(old, ignore_errors=True)
-    if final.exists():
-        final.rename(old)
-    fresh.rename(final)
-    shutil.rmtree(old, ignore_errors=True)
-    return final
 
 
 def main(arguments: list[str] | None = None) -> None:

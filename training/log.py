@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 from models.files import replacing
-from training.picture import draw_curves
 
 
 class Sums:
@@ -69,12 +68,22 @@ class RunLog:
         """Draws `loss.png` and closes the files."""
         self.file.close()
         self.board.close()
-        entries = read_log(self.path)
-        curves = {
-            kind: [(e["step"], e["loss"]) for e in entries if e["kind"] == kind and "loss" in e]
-            for kind in ("train", "dev")
-        }
-        draw_curves(self.run_dir / "loss.png", self.run_dir.name, curves)
+        draw_loss(self.run_dir / "loss.png", read_log(self.path))
+
+
+def draw_loss(path: Path, entries: list[dict[str, Any]]) -> None:
+    """The losses of a log as curves."""
+    from matplotlib.figure import Figure
+
+    figure = Figure(layout="constrained")
+    axes = figure.subplots()
+    for kind in ("train", "dev"):
+        points = [(e["step"], e["loss"]) for e in entries if e["kind"] == kind and "loss" in e]
+        axes.plot(*zip(*points), label=kind) if points else None
+    axes.set(xlabel="step", ylabel="loss", title=path.parent.name)
+    axes.legend()
+    with replacing(path) as temporary:
+        figure.savefig(temporary)
 
 
 def read_log(path: Path) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ from tqdm import tqdm
 from models.audio import StridedConv
 from models.block import Block
 from models.errors import UserError
+from models.files import replace_folder
 from models.processor import multiplies_bfloat16
 from models.vision import ConvBlock, Downsample
 from training import state
@@ -227,21 +228,16 @@ class Trainer:
 
     def _finish(self) -> None:
         """Writes `final/` beside its place and renames it in."""
-        final = self.run_dir / "final"
-        fresh, old = self.run_dir / "final.new", self.run_dir / "final.old"
+        fresh = self.run_dir / "final.new"
         self._refresh()
         with torch.no_grad():
             if self.world.first:
-                for folder in (fresh, old):
-                    shutil.rmtree(folder, ignore_errors=True)
+                shutil.rmtree(fresh, ignore_errors=True)
                 fresh.mkdir()
                 self.objective.save(fresh)
                 record = training_record(self._note(), self.world, self.half)
                 (fresh / "training.json").write_text(json.dumps(record, indent=1) + "\n")
-                if final.exists():
-                    final.rename(old)
-                fresh.rename(final)
-                shutil.rmtree(old, ignore_errors=True)
+                replace_folder(fresh, self.run_dir / "final")
             self.world.barrier()
 
     def _on_signal(self, number: int, frame: object) -> None:

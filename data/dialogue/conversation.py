@@ -14,7 +14,7 @@ from itertools import accumulate
 
 from data.dialogue import numbers, social, told, words, world
 from data.dialogue.counting import count_on, long_sum
-from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.followups import followup
 from data.dialogue.groups import eats, is_a, name_them
 from data.dialogue.model_parts import parts
@@ -28,6 +28,7 @@ from data.dialogue.things import THINGS
 from data.dialogue.typed import casual
 from data.dialogue.user_facts import UserFacts, no_fact
 from data.dialogue.word_games import common, rhyme, spell_any
+from data.english import upper
 from data.scenes.captions import caption
 from data.scenes.questions import questions
 from data.scenes.scene import sample_scene

@@ -12,11 +12,11 @@ from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import NamedTuple
 
-from data.extra_paraphrases import read_extra
+from data.word_lists import read_lists
 
 # More wordings for training, by the first of the list that they extend: written without sight of the
 # held-out ones.
-FURTHER = read_extra(__file__)
+FURTHER = read_lists(__file__, "further")
 DEV_SHARE, TEST_SHARE = 3, 5  # percent of argument combinations
 
 
@@ -100,8 +100,3 @@ class Draw:
             if in_split(values, self.split):
                 return values
         raise RuntimeError(f"no arguments of split {self.split} in 10000 draws")
-
-
-def upper(text: str) -> str:
-    """First letter capital, the rest as it is."""
-    return text[:1].upper() + text[1:]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from data.dialogue import numbers, words, world
-from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.facts import ANIMALS, CAPITALS, COLORS
 from data.dialogue.things import THINGS
+from data.english import upper
 
 AND_OF = ("And of {x}?", "And the one of {x}?", "What about that of {x}?", "And for {x}?",
           "Now of {x}?",

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from data.dialogue import world
-from data.dialogue.draw import Draw, Turn, upper
-from data.dialogue.things import article
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.told import NUMBER, plural
 from data.dialogue.wordings import LISTS, WORDINGS
+from data.english import article, upper
 
 KINDS: dict[str, dict] = LISTS["kinds"]  # "bird": what that is, and its members
 GROUPS: dict[str, dict] = LISTS["groups"]  # "birds": one of them, and the members

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from data.dialogue import world
-from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.social import fixed
 from data.dialogue.wordings import LISTS
+from data.english import upper
 
 PARTS: dict[str, str] = LISTS["parts"]
 OWN = tuple((tuple(row["ask"]), (row["answer"],)) for row in LISTS["own"])

@@ -6,8 +6,9 @@ and a name that training never gave then becomes another one.
 
 from __future__ import annotations
 
-from data.dialogue.draw import Draw, upper
+from data.dialogue.draw import Draw
 from data.dialogue.facts import NAMES
+from data.english import upper
 
 MADE_UP = 0.4  # of the names in training
 _STARTS = "b br c d dr f fl g gr h j k l m n p pr qu r s sh st t tr v w y z".split()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from data.dialogue.draw import Draw, Turn
 from data.dialogue.social import NO_PICTURE
-from data.dialogue.things import article
+from data.english import article
 from data.scenes.objects import KINDS, SHAPES, plural
 from data.scenes.paraphrases import ask
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.facts import AMOUNTS, DAYS, MONTH_DAYS, MONTHS
 from data.dialogue.names import a_name
+from data.english import upper
 
 _ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
          "fifteen sixteen seventeen eighteen nineteen").split()

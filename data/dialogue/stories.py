@@ -6,9 +6,9 @@ are filled in. They are different in millions of ways and coherent by constructi
 
 from __future__ import annotations
 
-from data.dialogue.draw import Draw, Turn, upper
-from data.dialogue.things import article
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.wordings import STORIES, WORDINGS
+from data.english import article, upper
 
 HEROES, THINGS = STORIES["heroes"], STORIES["things"]
 MOST_WORDS = 62  # of a story, so that it stays under 90 tokens

@@ -6,8 +6,9 @@ that the Thinker already knows them when it learns to see.
 
 from __future__ import annotations
 
-from data.dialogue.draw import Draw, Turn, upper
-from data.dialogue.things import SINGLE, article
+from data.dialogue.draw import Draw, Turn
+from data.dialogue.things import SINGLE
+from data.english import article, upper
 
 COLORS = "red blue green yellow orange purple pink brown black white gray".split()
 OBJECTS = """cup ball book car chair hat key lamp box apple banana cat dog bird fish flower tree

@@ -11,8 +11,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from data.dialogue import names, social
-from data.dialogue.draw import Draw, Turn, slot, upper
+from data.dialogue.draw import Draw, Turn, slot
 from data.dialogue.facts import NAMES
+from data.english import upper
 from models.checkpoint import read_json
 
 _READ = read_json(Path(__file__).with_suffix(".json"))

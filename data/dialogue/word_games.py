@@ -5,8 +5,9 @@ from __future__ import annotations
 import re
 
 from data.dialogue import words
-from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.wordings import LISTS, SPELLED, WORDINGS
+from data.english import upper
 
 RHYMES: dict[str, list[str]] = {}  # word -> what rhymes with it
 for _family in LISTS["rhymes"]:

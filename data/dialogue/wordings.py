@@ -1,15 +1,14 @@
-"""Wordings of the kinds that have theirs in wordings.json, and the lists of lists.json."""
+"""Wordings of the kinds that have theirs in wordings.json, and other lists beside it."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
-from models.checkpoint import read_json
+from data.word_lists import read_lists
 
-_HERE = Path(__file__).parent
-WORDINGS: dict[str, tuple[str, ...]] = {
-    kind: tuple(wordings) for kind, wordings in read_json(_HERE / "wordings.json").items()
-}
-LISTS: dict = read_json(_HERE / "lists.json")
-SPELLED: tuple[str, ...] = tuple((_HERE / "spelling.txt").read_text(encoding="utf-8").split())
-STORIES: dict = read_json(_HERE / "stories.json")
+WORDINGS: dict[str, tuple[str, ...]] = read_lists(__file__, "wordings")
+LISTS: dict = read_lists(__file__, "lists")
+SPELLED: tuple[str, ...] = tuple(
+    Path(__file__).with_name("spelling.txt").read_text(encoding="utf-8").split()
+)
+STORIES: dict = read_lists(__file__, "stories")

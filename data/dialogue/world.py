@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from data.dialogue.draw import Draw, Turn, upper
+from data.dialogue.draw import Draw, Turn
 from data.dialogue.facts import ANIMALS, CAPITALS, COLORS, MIXES
-from data.dialogue.things import CATEGORIES, MASS, NESTED, THINGS, UNKNOWN, article
+from data.dialogue.things import CATEGORIES, MASS, NESTED, THINGS, UNKNOWN
+from data.english import article, upper
 
 CAPITAL = ("What is the capital of {c}?", "Which city is the capital of {c}?",
            "Tell me the capital of {c}.",

@@ -11,7 +11,7 @@ import random
 import re
 from functools import cache
 
-from data.english import NUMBER_WORDS, article
+from data.english import NUMBER_WORDS, article, upper
 from data.scenes.objects import COLORS, KINDS, SYNONYMS, plural
 from data.scenes.paraphrases import SAY, SAY_RELATION, pick
 from data.scenes.scene import Scene, Thing
@@ -52,10 +52,6 @@ def background_phrase(scene: Scene) -> str:
     return article(f"{striped}{scene.background.color} background")
 
 
-def sentence(text: str) -> str:
-    return text[0].upper() + text[1:]
-
-
 def relation_between(one: Thing, other: Thing) -> str | None:
     """How `one` lies to `other` along the axis that clearly dominates, or None."""
     dx, dy = one.x - other.x, one.y - other.y
@@ -75,14 +71,14 @@ def caption(scene: Scene, rng: random.Random, split: str) -> str:
         relation = relation_between(*pair)
         if relation:
             text = pick(rng, SAY_RELATION, split)
-            return sentence(
+            return upper(
                 text.format(
                     x=article(noun(pair[0])), y=article(noun(pair[1])), r=relation, b=background
                 )
             )
     verb = "is" if len(groups[0]) == 1 else "are"
     text = pick(rng, SAY, split).format(s=list_phrase(scene), b=background, **{"is": verb})
-    return sentence(text)
+    return upper(text)
 
 
 def scene_groups(scene: Scene) -> list[list]:

@@ -12,8 +12,8 @@ import av
 import numpy as np
 from PIL import Image
 
-from data.english import article
-from data.scenes.captions import noun, sentence
+from data.english import article, upper
+from data.scenes.captions import noun
 from data.scenes.objects import COLORS, held_out
 from data.scenes.paraphrases import ask
 from data.scenes.questions import Question, referents
@@ -133,7 +133,7 @@ def clip_answer(clip: Clip) -> str:
         return "Nothing changes."
     thing = _thing(clip)
     if clip.change == "appears":
-        return sentence(f"{article(noun(thing))} appears.")
+        return upper(f"{article(noun(thing))} appears.")
     if clip.change == "turns":
         return f"The {noun(thing)} turns {clip.frames[-1].things[clip.thing].color}."
     verb = {

@@ -5,8 +5,8 @@ from __future__ import annotations
 import random
 from functools import partial
 
-from data.english import article, count_word
-from data.scenes.captions import MIN_GAP, noun, sentence
+from data.english import article, count_word, upper
+from data.scenes.captions import MIN_GAP, noun
 from data.scenes.questions import Question, absent, countable, referents, thing_answer
 from data.scenes.scene import Scene, Thing
 
@@ -15,7 +15,7 @@ MOST = 2  # dialogues kept of a scene
 
 
 def _answer(kind: str, question: str, answer: str) -> Question:
-    return {"kind": kind, "question": question, "answer": sentence(answer) + "."}
+    return {"kind": kind, "question": question, "answer": upper(answer) + "."}
 
 
 def _about_it(rng: random.Random, thing: Thing) -> Question | None:
@@ -145,7 +145,7 @@ def counts(scene: Scene, rng: random.Random) -> Dialogue | None:
         first = {
             "kind": "list",
             "question": rng.choice(("What things are these?", "What are these?")),
-            "answer": sentence(names) + ".",
+            "answer": upper(names) + ".",
             "accept": [names],
         }
         return [

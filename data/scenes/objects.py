@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from dataclasses import dataclass
 
+from data.word_lists import read_lists
+
 COLORS: dict[str, tuple[int, int, int]] = {
     "red": (222, 38, 38),
     "orange": (250, 135, 20),
@@ -26,111 +28,15 @@ COLORS: dict[str, tuple[int, int, int]] = {
 SHAPES = ("circle", "square", "triangle", "star", "heart", "diamond", "pentagon", "hexagon",
           "cross", "ring", "arrow")
 
-# One object a field: emoji, name, and after "/" the plural where adding "s" is wrong, and after
-# ":" the colour it plainly has (only where a person would answer with that one word).
-_EMOJI = {
-    "animal": """🐕 dog|🐈 cat|🐎 horse:brown|🐄 cow|🐖 pig:pink|🐑 sheep/sheep|🐐 goat
-        |🐘 elephant|🦒 giraffe|🦓 zebra|🐪 camel|🦁 lion|🐅 tiger|🐻 bear:brown|🐼 panda
-        |🐨 koala:gray|🐵 monkey:brown|🐇 rabbit|🦊 fox/foxes:orange|🐺 wolf/wolves:gray
-        |🐭 mouse/mice:gray|🦔 hedgehog|🐿 squirrel|🦇 bat|🐓 rooster|🐤 chick:yellow|🦆 duck
-        |🦅 eagle|🦉 owl:brown|🐧 penguin|🦜 parrot|🦚 peacock|🦩 flamingo:pink|🦢 swan:white
-        |🦃 turkey|🐸 frog:green|🐢 turtle:green|🦎 lizard:green|🐍 snake:green
-        |🐊 crocodile:green|🐳 whale:blue|🐬 dolphin:blue|🦈 shark|🐟 fish/fish:blue
-        |🐙 octopus/octopuses|🦀 crab:red|🦞 lobster:red|🐌 snail
-        |🦋 butterfly/butterflies:blue|🐝 bee|🐜 ant|🐞 ladybug:red|🕷 spider:black
-        |🐛 caterpillar:green|🦂 scorpion|🦘 kangaroo|🦏 rhino:gray|🦛 hippo|🦙 llama|🦥 sloth
-        |🦦 otter|🦌 deer/deer|🦄 unicorn|🐉 dragon:green|🦖 dinosaur:green""",
-    "fruit": """🍎 apple:red|🍌 banana:yellow|🍇 bunch of grapes/bunches of grapes:purple
-        |🍉 watermelon|🍓 strawberry/strawberries:red|🍋 lemon:yellow|🍍 pineapple
-        |🍐 pear:green|🍑 peach/peaches|🥝 kiwi|🥥 coconut|🥭 mango""",
-    "vegetable": """🥕 carrot:orange|🌽 corn cob|🍆 eggplant:purple|🥑 avocado:green
-        |🥔 potato/potatoes|🍅 tomato/tomatoes:red|🥒 cucumber:green|🌶 pepper:red|🍄 mushroom
-        |🧅 onion|🎃 pumpkin:orange""",
-    "food": """🍕 pizza|🍔 hamburger|🥪 sandwich/sandwiches|🌮 taco|🥚 egg
-        |🍞 loaf of bread/loaves of bread|🥐 croissant|🥨 pretzel:brown
-        |🧀 piece of cheese/pieces of cheese:yellow|🍩 donut|🍪 cookie:brown|🎂 cake
-        |🧁 cupcake|🍭 lollipop|🍬 candy/candies|🍦 ice cream cone|🥧 pie
-        |🍿 bag of popcorn/bags of popcorn|☕ cup of coffee/cups of coffee
-        |🍷 glass of wine/glasses of wine|🍺 beer mug|🥛 glass of milk/glasses of milk:white
-        |🍼 baby bottle|🍫 chocolate bar|🍯 honey pot|🍟 box of fries/boxes of fries""",
-    "vehicle": """🚗 car:red|🚕 taxi:yellow|🚌 bus/buses|🚚 truck|🚜 tractor
-        |🚒 fire engine:red|🚑 ambulance|🚲 bicycle|🏍 motorcycle|🛴 scooter|🚂 train
-        |✈ airplane|🚁 helicopter|🚀 rocket|⛵ sailboat|🚢 ship|⚓ anchor|🛸 flying saucer
-        |🛶 canoe|🚤 speedboat""",
-    "household": """🪑 chair:brown|🛏 bed|🚪 door:brown|🛋 couch/couches:blue|🚽 toilet:white
-        |🛁 bathtub|🚿 shower|💡 light bulb:yellow|🕯 candle|🔑 key:yellow|🔒 lock
-        |📺 television|📻 radio|☎ telephone:red|📱 mobile phone|💻 laptop|🖨 printer|📷 camera
-        |⌚ watch/watches|⏰ alarm clock|🔔 bell:yellow|📕 book:red|✏ pencil|🖊 pen:blue
-        |✂ pair of scissors/pairs of scissors|📎 paper clip:gray|📌 pin:red|✉ envelope
-        |📦 box/boxes:brown|🎁 gift|🎈 balloon:red
-        |🕶 pair of sunglasses/pairs of sunglasses:black|☂ umbrella:purple|🧺 basket
-        |🪣 bucket:blue|🧹 broom|🧻 roll of paper/rolls of paper:white
-        |🪥 toothbrush/toothbrushes|🧸 teddy bear:brown|🥄 spoon|🔪 knife/knives|🏺 vase
-        |🪞 mirror|🗑 trash can|🔍 magnifying glass/magnifying glasses|🔭 telescope
-        |🔬 microscope|💎 gem:blue|👑 crown:yellow|🏆 trophy/trophies:yellow|🏅 medal
-        |💰 money bag|🪙 coin:yellow|🎨 palette|🧶 ball of yarn/balls of yarn
-        |🔋 battery/batteries|⌛ hourglass/hourglasses|📅 calendar|🚩 flag:red
-        |🚦 traffic light""",
-    "tool": """🔨 hammer|🪚 saw|🔧 wrench/wrenches|🪛 screwdriver|🪓 axe|⚙ gear:gray|🪜 ladder
-        |🧰 toolbox/toolboxes:red|🔦 flashlight|🏹 bow and arrow/bows and arrows|🛡 shield
-        |🧭 compass/compasses|🌡 thermometer|💉 syringe|💊 pill|🪝 hook|🧲 magnet:red
-        |🧱 brick wall""",
-    "clothing": """👕 shirt:blue|👖 pair of jeans/pairs of jeans:blue|👗 dress/dresses:blue
-        |🧥 coat|🧦 pair of socks/pairs of socks|🧤 pair of gloves/pairs of gloves
-        |🧣 scarf/scarves:red|👟 shoe:blue|👢 boot:brown|🎩 hat:black|🧢 cap:blue|👜 handbag
-        |🎒 backpack:red|👠 high heel:red""",
-    "sport": """⚽ soccer ball|🏀 basketball:orange|🏈 football:brown|🎾 tennis racket
-        |🏐 volleyball|⚾ baseball:white|🥊 boxing glove:red|🎯 target|🎲 die/dice
-        |🧩 puzzle piece|♟ chess pawn:black|🪁 kite|🪀 yo-yo:red|🛹 skateboard|🎳 bowling ball
-        |🏓 paddle:red|🎣 fishing rod""",
-    "instrument": """🎸 guitar|🎻 violin|🎹 piano|🥁 drum|🎺 trumpet:yellow
-        |🎷 saxophone:yellow|🪗 accordion|🪕 banjo|🎤 microphone
-        |🎧 pair of headphones/pairs of headphones""",
-    "nature": """🌳 tree:green|🌲 pine tree:green|🌴 palm tree|🌵 cactus/cactuses:green
-        |🌻 sunflower|🌹 rose:red|🌷 tulip|🍁 leaf/leaves|🍀 clover:green|🌞 sun
-        |🌙 moon:yellow|☁ cloud|🌈 rainbow|⛄ snowman/snowmen:white|❄ snowflake:blue
-        |⚡ lightning bolt:yellow|🔥 fire|💧 drop of water/drops of water:blue
-        |🌋 volcano/volcanoes|🌍 globe|🐚 seashell|🪨 rock:gray|🌸 flower:pink|🪶 feather
-        |🦴 bone:white|🦷 tooth/teeth:white""",
-    "building": """🏠 house|🏰 castle|⛺ tent|🗼 tower|⛪ church/churches|🏭 factory/factories
-        |🎡 Ferris wheel|⛲ fountain""",
-    "figure": """😀 smiley face:yellow|👻 ghost:white|👽 alien|🤖 robot|💀 skull|👁 eye|👂 ear
-        |👃 nose|👄 mouth|✋ hand:yellow|🦶 foot/feet:yellow|🤡 clown|🧠 brain:pink
-        |👶 baby/babies""",
-}
+_READ = read_lists(__file__, "objects")
 # What else a right answer may call a thing (never used in a question or a caption).
-SYNONYMS = {
-    "television": ("tv",), "airplane": ("plane", "aeroplane"), "bicycle": ("bike",),
-    "motorcycle": ("motorbike",), "couch": ("sofa",), "hamburger": ("burger",),
-    "mobile phone": ("cell phone", "smartphone"), "telephone": ("phone",), "gift": ("present",),
-    "die": ("dice",), "alarm clock": ("clock",), "cup of coffee": ("coffee", "cup"),
-    "glass of wine": ("wine", "wine glass"), "glass of milk": ("milk",),
-    "loaf of bread": ("bread",),
-    "piece of cheese": ("cheese",), "bunch of grapes": ("grapes",), "corn cob": ("corn",),
-    "pair of scissors": ("scissors",), "pair of sunglasses": ("sunglasses",),
-    "pair of jeans": ("jeans",), "pair of socks": ("socks",), "pair of gloves": ("gloves",),
-    "pair of headphones": ("headphones",), "bag of popcorn": ("popcorn",),
-    "drop of water": ("water drop", "drop"), "box of fries": ("fries",), "honey pot": ("honey",),
-    "roll of paper": ("toilet paper",), "ball of yarn": ("yarn",), "globe": ("earth",),
-    "dinosaur": ("t-rex",), "lightning bolt": ("lightning",), "trash can": ("bin",),
-    "flying saucer": ("ufo",), "fire engine": ("fire truck",),
-    "light bulb": ("bulb",),
-    "brick wall": ("bricks", "wall"), "bow and arrow": ("bow",),
-}
-WORDS = tuple("""stop go open closed hello bye yes no exit push pull sale free new old hot cold fast
-    slow up down left right top bus taxi cafe bar shop bank zoo park home house school farm road
-    street town city river lake sea beach bread milk tea coffee juice water soup pizza cake fish
-    meat rice salt sugar apple lemon dog cat bird cow pig horse duck lion bear frog sun moon star
-    rain snow wind fire tree leaf rose red blue green black white pink love peace joy hope dream
-    happy sad good bad big small long short high low day night today now here there one two three
-    four five six seven eight nine ten book music game toy ball team win play read write sing dance
-    jump run walk talk look eat drink sleep help please thanks sorry quiet wait danger first last
-    north south east west king queen magic gold paper pencil hotel train plane ship car""".split())
+SYNONYMS: dict[str, tuple[str, ...]] = _READ["synonyms"]
+WORDS: tuple[str, ...] = _READ["sign_words"]
 
 
 @dataclass(frozen=True)
 class Kind:
-    """One nameable thing; `color` is empty where one word would not do (or for shapes: chosen)."""
+    """One nameable thing; it has a `color` only where a person would answer with that one word."""
 
     name: str
     plural: str
@@ -139,20 +45,14 @@ class Kind:
     color: str = ""
 
 
-def _parse(category: str, table: str) -> list[Kind]:
-    kinds = []
-    for field in table.replace("\n", " ").split("|"):
-        emoji, rest = field.strip().split(" ", 1)
-        rest, _, color = rest.strip().partition(":")
-        name, _, plural = rest.partition("/")
-        kinds.append(Kind(name, plural or name + "s", category, emoji, color))
-    return kinds
-
-
 SHAPE_KINDS = [Kind(n, "crosses" if n == "cross" else n + "s", "shape") for n in SHAPES]
-EMOJI_KINDS = [kind for category, table in _EMOJI.items() for kind in _parse(category, table)]
+EMOJI_KINDS = [
+    Kind(name, plural, category, emoji, color)
+    for category, rows in _READ["emoji"].items()
+    for emoji, name, plural, color in rows
+]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in SHAPE_KINDS + EMOJI_KINDS}
-CATEGORIES = ("shape", *_EMOJI)
+CATEGORIES = ("shape", *_READ["emoji"])
 
 
 def plural(name: str) -> str:

@@ -16,11 +16,11 @@ from pathlib import Path
 
 from PIL import Image
 
-from data.english import article
+from data.english import article, upper
 from data.readers.photos import Photo, names, photos, present
-from data.scenes.captions import sentence
 from data.scenes.paraphrases import practised
 from data.shards import Blobs, store
+from data.word_lists import read_lists
 from models.image import image_to_tensor
 from models.resnet import shrink
 
@@ -28,77 +28,8 @@ SHARD_SIZE = 5000
 PLURAL = {"pants", "shorts", "shoes", "cattle"}
 BARE = {"outwear", "sea"} | PLURAL  # said without an article
 # (train, held out for dev and test); {x} is a thing with its article.
-NAME = (
-    (
-        "What is this?",
-        "What is in the picture?",
-        "What is in this photo?",
-        "What is in the photo?",
-        "What does the photo show?",
-        "What does the picture show?",
-        "What do you see?",
-        "What can you see in the photo?",
-        "Name the object in the photo.",
-        "Name the thing in the picture.",
-        "Name the object.",
-        "What object is this?",
-        "What is shown here?",
-        "What am I looking at?",
-        "What is the main object in this image?",
-        "What is in this image?",
-        "Which object does this photograph show?",
-        "Tell me what this is.",
-        "Can you name what is in the photo?",
-        "What is this a photo of?",
-        "What is this a picture of?",
-        "Name what you see.",
-        "What kind of thing is in the picture?",
-        "Identify the object in the image.",
-    ),
-    (
-        "What have we got here?",
-        "Which object is in the image?",
-        "Say what is in the photo.",
-        "What is the object in this photo?",
-        "Please name the object in this picture.",
-    ),
-)
-CAPTION = (
-    (
-        "Describe the picture.",
-        "Describe the photo.",
-        "Describe this image.",
-        "Tell me about the photo.",
-        "Give a caption.",
-        "What is going on in the picture?",
-    ),
-    ("Put the photo into words.", "Could you describe this image for me?"),
-)
-CHECK = (
-    (
-        "Is this {x}?",
-        "Is it {x}?",
-        "Is there {x} in the photo?",
-        "Do you see {x}?",
-        "Does the picture show {x}?",
-        "Is this a photo of {x}?",
-    ),
-    ("Would you say this is {x}?", "Can you see {x} here?"),
-)
-DETAIL = (
-    (
-        "What color is it?",
-        "How many things are there?",
-        "Where is it in the picture?",
-        "What is in the background?",
-        "What color is the background?",
-        "How old is it?",
-        "What is on the left?",
-        "Is it big or small?",
-        "What does the sign say?",
-    ),
-    ("Which color does it have?", "What is next to it?"),
-)
+_READ = read_lists(__file__, "photos")
+NAME, CAPTION, CHECK, DETAIL = (_READ[kind] for kind in ("name", "caption", "check", "detail"))
 NO_DETAIL = "I can name what a photo shows, but I cannot make out its details."
 
 
@@ -115,7 +46,7 @@ def photo_thinking(record: dict) -> str:
 def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> dict:
     """One question of a kind: name, caption, check or detail."""
     asked, answer = {
-        "name": (NAME, sentence(phrase(record["name"])) + "."),
+        "name": (NAME, upper(phrase(record["name"])) + "."),
         "caption": (CAPTION, photo_thinking(record)),
         "check": (CHECK, "Yes."),
         "detail": (DETAIL, NO_DETAIL),

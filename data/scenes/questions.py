@@ -11,14 +11,13 @@ import random
 import re
 from collections.abc import Callable
 
-from data.english import article, count_word
+from data.english import article, count_word, upper
 from data.scenes.captions import (
     MIN_GAP,
     caption,
     list_phrase,
     noun,
     scene_groups,
-    sentence,
 )
 from data.scenes.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
 from data.scenes.paraphrases import ask
@@ -51,7 +50,7 @@ def thing_answer(kind: str, question: str, thing: Thing, the: bool = False) -> Q
     return {
         "kind": kind,
         "question": question,
-        "answer": sentence(phrase) + ".",
+        "answer": upper(phrase) + ".",
         "accept": _names_of(thing),
     }
 
@@ -66,7 +65,7 @@ def what(scene: Scene, rng: random.Random, split: str, objects: str) -> Question
     return {
         "kind": "list",
         "question": ask(rng, "list", split),
-        "answer": sentence(list_phrase(scene)) + ".",
+        "answer": upper(list_phrase(scene)) + ".",
         "things": scene_groups(scene),
     }
 
@@ -100,14 +99,14 @@ def color(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
             .replace("does the", "do the")
             .replace(f"{phrase} has", f"{phrase} have")
         )
-    return {"kind": "color", "question": question, "answer": sentence(answer) + "."}
+    return {"kind": "color", "question": question, "answer": upper(answer) + "."}
 
 
 def background(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     return {
         "kind": "color",
         "question": ask(rng, "background", split),
-        "answer": sentence(scene.background.color) + ".",
+        "answer": upper(scene.background.color) + ".",
     }
 
 
@@ -130,7 +129,7 @@ def count(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
     return {
         "kind": "count",
         "question": ask(rng, "count", split, xs=phrase),
-        "answer": sentence(count_word(number)) + ".",
+        "answer": upper(count_word(number)) + ".",
     }
 
 
@@ -142,7 +141,7 @@ def count_all(scene: Scene, rng: random.Random, split: str, objects: str) -> Que
     return {
         "kind": "count",
         "question": ask(rng, "count_all", split),
-        "answer": sentence(count_word(len(scene.things))) + ".",
+        "answer": upper(count_word(len(scene.things))) + ".",
     }
 
 
@@ -156,7 +155,7 @@ def where(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
     return {
         "kind": "where",
         "question": ask(rng, "where", split, x=phrase),
-        "answer": sentence(region) + ".",
+        "answer": upper(region) + ".",
     }
 
 
@@ -277,7 +276,7 @@ def read(scene: Scene, rng: random.Random, split: str, objects: str) -> Question
             return {
                 "kind": "read",
                 "question": ask(rng, "read", split),
-                "answer": sentence(thing.text.lower()) + ".",
+                "answer": upper(thing.text.lower()) + ".",
             }
     return None
 

@@ -19,9 +19,10 @@ from inference.caching.needle import needle
 from inference.caching.options import PLAN_FIELDS
 from inference.caching.planfile import is_fresh, plan_key, read_plans, write_plans
 from inference.caching.policy import Candidate, cache_kinds, choose
-from inference.caching.probe import SECONDS, CacheProbe, Runner, chunk_seconds
+from inference.caching.probe import SECONDS, CacheProbe, chunk_seconds
 from inference.config import GenerateConfig
 from inference.notice import notice
+from inference.runner import Runner
 from models.cachekind import AUTO
 from models.errors import UserError
 from models.thinker import Thinker
@@ -40,13 +41,11 @@ def resolve(
     thinker: Thinker,
     tokenizer: Tokenizer,
     memory: dict[str, dict],
-    clock: Callable[[], float] = time.time,
 ) -> GenerateConfig:
     """The config with every `auto` replaced by what was measured.
 
     Args:
         memory: plans of this process, by key; added to.
-        clock: seconds since 1970.
 
     Raises:
         UserError: no cache kind fits, or the plan's file cannot be used.
@@ -62,15 +61,11 @@ def resolve(
     if config.cache_kind == AUTO:
         measured = {name: getattr(config, name) for name in MEASURING}
         key = plan_key(**about, budget=config.cache_budget_mb, gates=config.gates(), **measured)
-        plan = kept(
-            config, key, memory, clock, lambda: plan_cache(config, thinker, tokenizer, context)
-        )
+        plan = kept(config, key, memory, lambda: plan_cache(config, thinker, tokenizer, context))
         found["cache_kind"] = plan["cache_kind"]
     if config.decode_plan == AUTO:
         key = plan_key(**about, table=config.table(), kind=config.cache_kind)
-        plan = kept(
-            config, key, memory, clock, lambda: plan_chunks(config, thinker, tokenizer, context)
-        )
+        plan = kept(config, key, memory, lambda: plan_chunks(config, thinker, tokenizer, context))
         found |= {"decode_plan": "fixed", "decode_table": plan["decode_table"]}
         found |= dict.fromkeys(PLAN_FIELDS[1:])
     return replace(config, **found)
@@ -114,20 +109,19 @@ def kept(
     config: GenerateConfig,
     key: str,
     memory: dict[str, dict],
-    clock: Callable[[], float],
     measure: Callable[[], dict],
 ) -> dict:
     """The plan of this key: of this process, of the file while it is fresh, or measured now."""
     def fresh(plan: dict) -> bool:
         interval = config.cache_plan_probe_interval_sec
-        return not config.cache_plan_probe or is_fresh(plan, interval, clock())
+        return not config.cache_plan_probe or is_fresh(plan, interval, time.time())
 
     if key in memory and fresh(memory[key]):
         return memory[key]
     path = Path(config.cache_plan_path) if config.cache_plan_path else None
     plans = read_plans(path) if path else {}
     if key not in plans or not fresh(plans[key]):
-        plans[key] = {"probed": clock()} | measure()
+        plans[key] = {"probed": time.time()} | measure()
         if path:
             write_plans(path, plans)
     memory[key] = plans[key]
@@ -171,7 +165,7 @@ def plan_chunks(
     """Measure the query chunk of each bucket that the context reaches; windows stay as they are."""
     notice("decode_plan auto: measuring how to read prompts")
     hay = needle(tokenizer, min(context, LONGEST)).ids
-    Runner(thinker, thinker.new_cache(1, 1), config)  # compiled before time counts
+    Runner(thinker, thinker.new_cache(1, 1), config, wait=True)  # compiled before time counts
     table, begun = parse_table(config.table()), perf_counter()
     buckets: list[Bucket] = []
     seconds = {}

@@ -17,34 +17,13 @@ from inference.caching.needle import Needle
 from inference.caching.policy import Quality
 from inference.config import GenerateConfig
 from inference.notice import notice
-from models.cache import KVCache
+from inference.runner import Runner
 from models.thinker import Thinker
 
 SECONDS = 2.5  # that an automatic choice may take; what has begun is finished
 QUALITY_SHARE = 0.6  # of them for exactness, the rest for speed
 ROUNDS = 4
 CHUNK = 64  # the prompt is read in pieces, so that most of it is read through the cache
-
-
-class Runner:
-    """New positions into one cache, by the code that will run."""
-
-    def __init__(self, thinker: Thinker, cache: KVCache, config: GenerateConfig) -> None:
-        from inference.native.step import native_step
-
-        self.thinker, self.cache = thinker, cache
-        self.device = thinker.model.embed_tokens.weight.device
-        self.native = None if config.native == "off" else native_step(thinker, cache, config)
-
-    @torch.inference_mode()
-    def __call__(self, ids: list[int], every: bool = False) -> Tensor:
-        """Logits (T, V) of what follows each id, or of the last alone (1, V)."""
-        if self.native is not None:
-            scores = self.native(ids, every=every).logits  # (1, T, V) or (1, V)
-            return scores.flatten(0, -2).clone() if every else scores
-        x = self.thinker.embed(torch.tensor([ids], device=self.device))  # (1, T, D)
-        hidden = self.thinker.hidden(x, cache=self.cache)[0]
-        return self.thinker.logits(hidden if every else hidden[-1:])
 
 
 class CacheProbe:
@@ -70,13 +49,13 @@ class CacheProbe:
 
     def nbytes(self, kind: str) -> int:
         """Bytes of one sequence of the full context."""
-        return self.thinker.config.cache_bytes(kind) * self.context
+        return self.thinker.new_cache(1, 1, kind).nbytes * self.context
 
     def quality(self, kind: str) -> Quality | None:
         """Against fp32: the answer's loss, the whole prompt's perplexity, the mean divergence."""
         if self.begun is None:
             notice("cache_kind auto: measuring which cache to use")
-            Runner(self.thinker, self.thinker.new_cache(1, 1), self.config)  # compiled before time counts
+            Runner(self.thinker, self.thinker.new_cache(1, 1), self.config, wait=True)  # compiled first
             self.begun = perf_counter()
             self._exact = self.log_probabilities("fp32")
         elif self.left(QUALITY_SHARE) < 0 and self.runners.keys() > {"fp32"}:
@@ -93,12 +72,13 @@ class CacheProbe:
         """Of each next token of the prompt. (S - 1, V)"""
         ids, steps = self.prompt.ids[:-1], self.config.cache_quality_decode_steps
         cache = self.thinker.new_cache(1, len(ids) + self.config.cache_auto_bench_steps, kind)
-        run = self.runners[kind] = Runner(self.thinker, cache, self.config)
+        run = self.runners[kind] = Runner(self.thinker, cache, self.config, wait=True)
         together = max(0, len(ids) - steps)
         parts = [ids[i : min(i + CHUNK, together)] for i in range(0, together, CHUNK)]
         parts += [[token] for token in ids[together:]]
         with torch.inference_mode():
-            return F.log_softmax(torch.cat([run(part, True) for part in parts]).float(), dim=-1)
+            logits = [run(part, every=True).logits[0].clone() for part in parts]  # each (T, V)
+            return F.log_softmax(torch.cat(logits).float(), dim=-1)
 
     def speeds(self, kinds: list[str]) -> dict[str, float]:
         """Tokens a second when decoding after the prompt; all kinds take turns."""
@@ -113,7 +93,7 @@ class CacheProbe:
             run.cache.truncate(length)
             token = self.prompt.ids[-1]
             for _ in range(steps):
-                token = int(run([token]).argmax())  # a GPU is waited for
+                token = int(run([token]).logits.argmax())  # a GPU is waited for
 
         return decode
 
@@ -122,14 +102,14 @@ def chunk_seconds(
     thinker: Thinker, ids: list[int], chunks: list[int | None], config: GenerateConfig, until: float
 ) -> dict[int | None, float]:
     """Seconds to read a prompt in pieces of each size; measured until then at the latest."""
-    run = Runner(thinker, thinker.new_cache(1, len(ids), fixed_kind(config)), config)
+    run = Runner(thinker, thinker.new_cache(1, len(ids), fixed_kind(config)), config, wait=True)
 
     def reader(chunk: int | None) -> Callable[[], None]:
         def read() -> None:
             run.cache.reset()
             size = chunk or len(ids)
             for start in range(0, len(ids), size):
-                logits = run(ids[start : start + size])
+                logits = run(ids[start : start + size]).logits
             float(logits[0, 0])  # a GPU is waited for
 
         return read

@@ -12,31 +12,26 @@ import shutil
 import sys
 import warnings
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 import numpy as np
 
 from inference.chunked.compiled import Compiled
 from inference.chunked.programs import INSTALL, Outputs, first_line
-from models.errors import UserError
+from models.errors import UserError, needed
 
 STATES = ("keys", "values")
 
 
-def core_ml():
-    """The package coremltools, quiet about what is of no use here.
-
-    Raises:
-        UserError: it is not installed.
-    """
+def core_ml() -> ModuleType:
+    """The package coremltools, quiet about what is of no use here."""
     before = logging.root.manager.disable
     logging.disable(logging.WARNING)  # untested versions, parts that only macOS has
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            import coremltools
-    except ImportError:
-        raise UserError(f"Core ML chunks need a package: {INSTALL}") from None
+            coremltools = needed("coremltools", "a Core ML chunk", INSTALL)
     finally:
         logging.disable(before)
     logging.getLogger("coremltools").setLevel(logging.ERROR)  # no bars of progress

@@ -69,7 +69,7 @@ class ChunkManifest:
         if not path.is_file():
             raise UserError(f"no {NAME} in {folder}: write one with {COMMAND} --out {folder}")
         values = read_json(path)
-        if not isinstance(values, dict) or values.get("format") != FORMAT:
+        if values.get("format") != FORMAT:
             raise UserError(f"{path} describes no chunks of format {FORMAT}: export them again")
         try:
             manifest = config_from_dict(cls, values, str(path))

@@ -7,6 +7,7 @@ Thinker that is put together from them does not know which runtime it has.
 from __future__ import annotations
 
 from pathlib import Path
+from types import ModuleType
 from typing import Any, Protocol
 
 import numpy as np
@@ -14,9 +15,9 @@ import torch
 
 from inference.chunked.compiled import Compiled
 from inference.notice import notice
-from models.errors import UserError
+from models.errors import UserError, needed
 
-INSTALL = "pip install -r requirements-chunks.txt"
+INSTALL = "-r requirements-chunks.txt"
 Outputs = dict[str, np.ndarray]
 
 
@@ -54,16 +55,9 @@ def open_program(path: Path, cache_compiled: bool = False) -> Program:
     raise UserError(f"{path} is neither an .onnx file nor an .mlpackage")
 
 
-def onnx_runtime():
-    """The package onnxruntime.
-
-    Raises:
-        UserError: it is not installed.
-    """
-    try:
-        import onnxruntime
-    except ImportError:
-        raise UserError(f"running .onnx chunks needs a package: {INSTALL}") from None
+def onnx_runtime() -> ModuleType:
+    """The package onnxruntime."""
+    onnxruntime = needed("onnxruntime", "running .onnx chunks", INSTALL)
     onnxruntime.set_default_logger_severity(3)  # errors only: they are raised as well
     return onnxruntime
 

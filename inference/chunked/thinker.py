@@ -33,7 +33,7 @@ class ChunkedCache:
     """States of B sequences: what `models.cache.KVCache` is to the PyTorch Thinker."""
 
     def __init__(self, thinker: ChunkedThinker, batch: int, max_len: int) -> None:
-        self.thinker, self.max_len = thinker, max_len
+        self.thinker, self.batch, self.max_len = thinker, batch, max_len
         self.rows = [Row(thinker.new_states()) for _ in range(batch)]
         self.length = 0  # positions of the batch, padding included
 
@@ -55,7 +55,7 @@ class ChunkedCache:
     def taken(self, rows: Tensor, max_len: int) -> ChunkedCache:
         """A copy with these rows (R,), any of them several times."""
         other = copy.copy(self)
-        other.max_len = max_len
+        other.batch, other.max_len = len(rows), max_len
         other.rows = [self._copied(self.rows[row]) for row in rows.tolist()]
         return other
 

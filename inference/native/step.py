@@ -6,7 +6,6 @@ cannot serve (a GPU, decoupled attention, more than eight rows) is left to PyTor
 
 import ctypes
 from ctypes import POINTER, byref, c_bool, c_float, c_int32, c_int64, c_void_p
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import torch
@@ -15,10 +14,11 @@ from torch.nn import functional as F
 
 from inference.config import GenerateConfig
 from inference.native.library import library
+from inference.runner import Scores
 from models.block import rope_frequencies
-from models.cache import DENSE as DENSE_KINDS
 from models.cache import KVCache, TensorStore
 from models.errors import UserError
+from models.quantization import DENSE as DENSE_KINDS
 from models.quantization import quantise_rows
 from models.thinker import Thinker
 
@@ -74,14 +74,6 @@ class New(ctypes.Structure):
 
 class Outputs(ctypes.Structure):
     _fields_ = [("logits", c_void_p), ("likeliest", POINTER(c_int64))]
-
-
-class Scores(NamedTuple):
-    """What follows new positions: of the last of each row, or of all."""
-
-    logits: Tensor  # fp32 (B, V) or (B, T, V); the next call for as many overwrites them
-    likeliest: list[int]  # (B,) or (B * T,)
-    seconds: float  # that these took of the whole
 
 
 class PackedThinker:
@@ -153,18 +145,15 @@ class Room:
 def described(stores: tuple[TensorStore, ...]) -> Store:
     """Where the layers' keys, or values, are kept, and in which format."""
     first, addresses = stores[0], c_void_p * len(stores)
-    numbers = addresses(*(store.numbers.data_ptr() for store in stores))
-    scales = None
-    if first.scales is not None:
-        scales = addresses(*(store.scales.data_ptr() for store in stores))
-    return Store(numbers, scales, FORMATS.index(format_of(first)))
+    kept = [addresses(*(part.data_ptr() for part in parts)) for parts in zip(*(s.parts for s in stores))]
+    return Store(kept[0], kept[1] if len(kept) > 1 else None, FORMATS.index(format_of(first)))
 
 
 def format_of(store: TensorStore) -> str:
     """The name of a store's number format, or "" for one that compiled code does not know."""
-    if store.scales is not None:
+    if len(store.parts) > 1:
         return str(store.config.kind)
-    return next((name for name, dtype in DENSE_KINDS.items() if dtype == store.numbers.dtype), "")
+    return next((name for name, dtype in DENSE_KINDS.items() if dtype == store.parts[0].dtype), "")
 
 
 class NativeStep:
@@ -173,8 +162,7 @@ class NativeStep:
     def __init__(self, function, packed: PackedThinker, cache: KVCache) -> None:
         self.function, self.packed, self.cache = function, packed, cache
         keys, values = zip(*cache.layers)
-        self.batch = keys[0].numbers.shape[0]
-        self.described = Cache(described(keys), described(values), self.batch, cache.max_len)
+        self.described = Cache(described(keys), described(values), cache.batch, cache.max_len)
         self.addresses = byref(packed.model), byref(self.described)
         self.rooms: dict[tuple[int, bool], Room] = {}
 
@@ -189,12 +177,12 @@ class NativeStep:
             every: whether all positions are scored. Then, and for a few, each gets the numbers
                 that it would get alone.
         """
-        T = new.shape[1] if isinstance(new, Tensor) else len(new) // self.batch
+        T = new.shape[1] if isinstance(new, Tensor) else len(new) // self.cache.batch
         self.cache.require(T)
         room = self.rooms.get((T, every))
         if room is None:
             model = self.packed.model
-            room = Room(self.batch, T, every, model.head.rows, model.vocabulary)
+            room = Room(self.cache.batch, T, every, model.head.rows, model.vocabulary)
             self.rooms[T, every] = room
         if isinstance(new, Tensor):
             embedded = new.float().contiguous()
@@ -260,8 +248,8 @@ def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
         return "compiled decoding does not know decoupled attention"
     if not all(format_of(store) in FORMATS for store in cache.layers[0]):
         return f"compiled decoding reads caches of {', '.join(FORMATS)}"
-    if (rows := cache.layers[0].keys.numbers.shape[0]) > MAX_BATCH:
-        return f"compiled decoding takes {MAX_BATCH} rows at once, not {rows}"
+    if cache.batch > MAX_BATCH:
+        return f"compiled decoding takes {MAX_BATCH} rows at once, not {cache.batch}"
     return None
 
 

@@ -9,12 +9,20 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
-from inference.sampling import distribution, draw, first_seen
+from inference.sampling import adjust, draw, first_seen, greedy
 from inference.speculative.table import DraftTable
 from models.errors import UserError
 from models.thinker import Thinker
 
 LONGEST_MATCH, SHORTEST_MATCH = 4, 2  # tokens; one alone is matched by chance too often
+
+
+def distribution(logits: Tensor, config: GenerateConfig, seen: Tensor | None = None) -> Tensor:
+    """Probabilities (B, V) of the next token under these settings; all on one at temperature 0."""
+    logits = adjust(logits, config, seen)
+    if config.temperature > 0.0:
+        return logits.softmax(dim=-1)
+    return torch.zeros_like(logits).scatter_(-1, greedy(logits)[:, None], 1.0)
 
 
 class PromptLookup:
@@ -35,16 +43,25 @@ class PromptLookup:
 
 
 class NgramDraft:
-    """What mostly follows the last few tokens in other answers."""
+    """What mostly follows the last few tokens in other answers, else what followed them in this context."""
 
     def __init__(self, table: DraftTable) -> None:
         self.table = table
+        self.lookup = PromptLookup()
+        self.largest = max((max(one.values(), default=0) for one in table.tables), default=0)  # id
+
+    def check(self, target: Thinker) -> None:
+        """Refuse a table whose ids the model does not have."""
+        if self.largest >= target.config.vocab_size:
+            raise UserError("the table of guesses was counted with another tokenizer: count one for this")
 
     def propose(
         self, context: list[int], count: int, config: GenerateConfig, generator: torch.Generator
     ) -> tuple[list[int], Tensor | None]:
         """At most `count` tokens. No probabilities: it is sure of each."""
-        return self.table.guess(context, count), None
+        if guesses := self.table.guess(context, count):
+            return guesses, None
+        return self.lookup.propose(context, count, config, generator)
 
 
 class ThinkerDraft:

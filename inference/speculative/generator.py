@@ -4,7 +4,8 @@ What comes out has exactly the model's own distribution, whatever the draft: rej
 arXiv:2211.17192. Where guesses come from is inference.speculative.draft's business.
 """
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from time import perf_counter
 
 import torch
@@ -13,18 +14,13 @@ from torch import Tensor
 from inference.api import Generator
 from inference.beams import beams_for
 from inference.config import GenerateConfig
-from inference.generation import check_fits, find_native, thinker_of
+from inference.generation import check_fits, thinker_of
 from inference.notice import notice
 from inference.prompt import Prompt
-from inference.sampling import (
-    distribution,
-    draw,
-    first_seen,
-    likeliest_is_chosen,
-    make_generators,
-)
+from inference.sampling import draw, first_seen, likeliest_is_chosen, make_generators
 from inference.speculative.config import MAX_K, TRIAL, SpeculativeConfig, speculative
-from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft
+from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft, distribution
+from inference.speculative.table import SHIPPED, DraftTable
 from inference.stopping import StopWatch
 from models.thinker import Thinker
 
@@ -97,7 +93,7 @@ class SpeculativeGenerator(Generator):
         config = self.config
         model = thinker_of(draft_model)
         draft = ThinkerDraft(model.to(device)) if isinstance(model, Thinker) else draft_model
-        if isinstance(draft, ThinkerDraft):
+        if isinstance(draft, ThinkerDraft | NgramDraft):
             draft.check(thinker_of(target_model))
         self.draft = draft
         self.guessed = self.right = self.passes = 0  # of the latest call
@@ -139,8 +135,8 @@ class SpeculativeGenerator(Generator):
                         if room < config.max_new_tokens:
                             notice("the context is full: the answer stops here")
                         return
-                if self.native is None and not self.passes:  # the first token waits for no compiler
-                    self.native = find_native(thinker_of(self.model), self.cache, config)
+                if not self.passes:  # the first token waits for no compiler
+                    self.run.compile()
                 tokens = self._round(config, left, generator)
         finally:  # a reply may end before the last token that was checked
             self.cache.truncate(len(self.ids))
@@ -151,11 +147,11 @@ class SpeculativeGenerator(Generator):
         timing, start = self.timing, perf_counter()
         count = min(self._guesses(config), left - 1)
         drafted, q = self.draft.propose(self.ids, count, config, generator)
-        logits, likeliest, seconds = self._check(self.ids[self.cache.length :] + drafted)
-        timing.head += seconds
-        timing.model += perf_counter() - start - seconds
+        new = self.ids[self.cache.length :] + drafted
+        logits, likeliest, head = self.run(new, every=True)  # (1, T, V)
+        timing.step(perf_counter() - start, head)
         with timing.measure("sampling"):
-            logits, likeliest = logits[-len(drafted) - 1 :], likeliest[-len(drafted) - 1 :]
+            logits, likeliest = logits[0, -len(drafted) - 1 :], likeliest[-len(drafted) - 1 :]
             if likeliest and likeliest_is_chosen(likeliest, config):
                 tokens = likeliest[: 1 + agreement(drafted, likeliest)]
             else:
@@ -168,20 +164,6 @@ class SpeculativeGenerator(Generator):
         if config.spec_extra_token or not drafted:
             return tokens
         return self._without_extra(tokens, drafted)
-
-    def _check(self, new: list[int]) -> tuple[Tensor, list[int], float]:
-        """Run tokens into the cache -> logits (T, V), the likeliest next of each, seconds of both.
-
-        Only compiled code says which are the likeliest: PyTorch leaves that empty.
-        """
-        if self.native is not None:
-            logits, likeliest, seconds = self.native(new, every=len(new) > 1)
-            return logits.flatten(0, -2), likeliest, seconds
-        thinker = thinker_of(self.model)
-        ids = torch.tensor([new], device=next(thinker.parameters()).device)  # (1, T)
-        hidden = thinker.hidden(thinker.embed(ids), cache=self.cache)  # (1, T, D)
-        start = perf_counter()
-        return thinker.logits(hidden[0]), [], perf_counter() - start
 
     def _without_extra(self, tokens: list[int], drafted: list[int]) -> list[int]:
         """The guesses alone where all of them stood."""
@@ -201,3 +183,21 @@ class SpeculativeGenerator(Generator):
         if config.spec_k_adaptive and guessed:
             longest = min(self.k + 1, MAX_K)
             self.k = longest if right == guessed else max(1, right)
+
+
+def with_draft(model, source: str | Path, **options) -> Callable[..., SpeculativeGenerator]:
+    """What makes generators with one draft, as `Omni.use_draft` names it; `options` are `spec_` fields."""
+    like = SpeculativeConfig(**options)
+    if source == "lookup":
+        draft = PromptLookup()
+    elif source == "table" or Path(source).suffix == ".safetensors":
+        draft = NgramDraft(DraftTable.load(SHIPPED if source == "table" else source))
+    else:
+        weight = next(model.parameters())
+        draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
+        draft.check(thinker_of(model))
+
+    def make(model, config: GenerateConfig, *more) -> SpeculativeGenerator:
+        return SpeculativeGenerator(model, draft, speculative(config, like), *more)
+
+    return make

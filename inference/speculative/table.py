@@ -2,7 +2,8 @@
 
 A table and no network, so a guess costs microseconds. It sees neither picture nor sound: it is good
 at how answers are put, and knows nothing of what they say. `export/draft_table.py` counts it, and
-speculative decoding checks what it guesses (inference/speculative/draft.py).
+speculative decoding checks what it guesses (inference/speculative/draft.py). The one that ships stands
+beside this file, `SHIPPED`; it fits the tokenizer of the shipped checkpoints alone.
 """
 
 from __future__ import annotations
@@ -16,15 +17,21 @@ from safetensors.torch import load_file, save_file
 
 from models.files import reading, replacing
 
-ORDER = 5  # tokens of context, at most
-SURE = 0.4  # share of a context's continuations: less likely ones are not worth checking
+SHIPPED = Path(__file__).with_name("draft_table.safetensors")
+ORDER = 9  # tokens of context, at most
+SURE = 0.6  # share of a context's continuations: less likely ones are not worth checking
 SEEN = 2  # times: a context met once says little
+STOP = -1  # in place of a token: anything may follow
+Table = dict[tuple[int, ...], int]
 
 
 class DraftTable:
-    """Contexts of 1 to `ORDER` tokens, each with the token that mostly follows."""
+    """Contexts of 1 to `ORDER` tokens, each with the token that mostly follows, or STOP.
 
-    def __init__(self, tables: list[dict[tuple[int, ...], int]]) -> None:
+    A context that says the same as its shorter one is left out.
+    """
+
+    def __init__(self, tables: list[Table]) -> None:
         self.tables = tables  # [n - 1]: contexts of n tokens
 
     @classmethod
@@ -36,7 +43,8 @@ class DraftTable:
                 if mask[end]:
                     for n in range(1, min(ORDER, end) + 1):
                         counts[n - 1][tuple(ids[end - n : end])][ids[end]] += 1
-        return cls([dict(filter(None, map(_settled, table.items()))) for table in counts])
+        tables = [dict(filter(None, map(_settled, table.items()))) for table in counts]
+        return cls(_without_repeats(tables))
 
     def guess(self, context: list[int], count: int) -> list[int]:
         """At most `count` tokens, as long as it is sure."""
@@ -49,19 +57,16 @@ class DraftTable:
 
     def _next(self, known: list[int]) -> int | None:
         """After the longest context that the table has."""
-        for n in range(len(known), 0, -1):
-            token = self.tables[n - 1].get(tuple(known[-n:]))
-            if token is not None:
-                return token
-        return None
+        token = _longest(self.tables, tuple(known))
+        return None if token == STOP else token
 
     def save(self, path: str | Path) -> None:
-        """Write a safetensors file: `contexts_n` (N, n) and `next_n` (N,) int32."""
+        """Write a safetensors file: `contexts_n` (N, n) and `next_n` (N,) int16."""
         tensors = {}
         for n, table in enumerate(self.tables, 1):
-            contexts = torch.tensor(list(table), dtype=torch.int32).view(-1, n)  # (N, n)
+            contexts = torch.tensor(list(table), dtype=torch.int16).view(-1, n)  # (N, n)
             tensors[f"contexts_{n}"] = contexts.contiguous()
-            tensors[f"next_{n}"] = torch.tensor(list(table.values()), dtype=torch.int32)  # (N,)
+            tensors[f"next_{n}"] = torch.tensor(list(table.values()), dtype=torch.int16)  # (N,)
         with replacing(Path(path)) as temporary:
             save_file(tensors, temporary)
 
@@ -81,8 +86,27 @@ class DraftTable:
 
 
 def _settled(item: tuple[tuple[int, ...], Counter]) -> tuple[tuple[int, ...], int] | None:
-    """The context with what mostly follows it, if anything does."""
+    """The context with what mostly follows it, STOP if nothing does, None if it is rare."""
     context, after = item
     token, times = after.most_common(1)[0]
     total = after.total()
-    return (context, token) if total >= SEEN and times >= SURE * total else None
+    if total < SEEN:
+        return None
+    return context, token if times >= SURE * total else STOP
+
+
+def _longest(tables: list[Table], context: tuple[int, ...]) -> int | None:
+    """What the longest known end of a context says."""
+    for n in range(min(len(context), len(tables)), 0, -1):
+        token = tables[n - 1].get(context[-n:])
+        if token is not None:
+            return token
+    return None
+
+
+def _without_repeats(tables: list[Table]) -> list[Table]:
+    """Contexts that say something else than their shorter ones."""
+    return [
+        {context: token for context, token in table.items() if _longest(tables[:n], context) != token}
+        for n, table in enumerate(tables)
+    ]

@@ -87,8 +87,8 @@ def test_further_lists_extend_lists_that_exist() -> None:
     def collect(value: object) -> None:
         if isinstance(value, tuple) and value and all(isinstance(v, str) for v in value):
             known.add(value[0])
-        elif isinstance(value, tuple):
-            for part in value:
+        elif isinstance(value, tuple | dict):
+            for part in value.values() if isinstance(value, dict) else value:
                 collect(part)
 
     modules = (social, words, world, numbers, told, followups, conversation, chitchat, out_of_scope)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from itertools import islice
 
-from data.dialogue.chitchat import BIGGER, BY_SIZE, CHITCHAT, REACTIONS
+from data.dialogue.chitchat import CHITCHAT, LISTS
 from data.dialogue.conversation import score_turn
 from data.dialogue.draw import FURTHER, Draw, share
 from data.dialogue.out_of_scope import outside, quiz, quiz_split
@@ -90,7 +90,7 @@ def test_a_fact_is_asked_for_after_it_was_told_and_only_then_known() -> None:
 
 
 def test_held_out_paraphrases_of_chitchat_are_not_practised() -> None:
-    lists = [wordings for wordings, _ in REACTIONS] + [BIGGER]
+    lists = [row["ask"] for row in LISTS["reactions"]] + [LISTS["bigger"]]
     for wordings in lists:
         held = share(wordings, "dev") + share(wordings, "test")
         assert held and FURTHER[wordings[0]]
@@ -113,8 +113,8 @@ def test_chitchat_is_right_by_its_own_check_and_animals_keep_their_order() -> No
             assert score_turn(turn.answer, {"answer": turn.answer, "accept": turn.accept})
             if kind == "bigger":
                 large = turn.answer.removesuffix(" is bigger.").split(" ", 1)[1]
-                small = next(a for a in BY_SIZE if f" {a}" in turn.question.replace(large, ""))
-                assert BY_SIZE.index(large) > BY_SIZE.index(small)
+                small = next(a for a in LISTS["by_size"] if f" {a}" in turn.question.replace(large, ""))
+                assert LISTS["by_size"].index(large) > LISTS["by_size"].index(small)
 
 
 def test_the_quiz_leaves_out_what_the_world_knows_and_has_three_parts(tmp_path) -> None:

@@ -9,11 +9,12 @@ import torch
 from export import chunk_targets
 from export.chunk_check import check_packages, described
 from export.chunk_modules import CoreMLChunk, HalfNorm, layer_ranges, vocabulary_parts
-from export.chunks import Options, load_thinker, main, run
+from export.chunks import Options, main, run
 from inference.chunked import load_chunks
 from inference.chunked.coreml import core_ml
 from models.block import RMSNorm
 from models.errors import UserError
+from models.thinker import Thinker
 
 for name in ("onnx", "onnxruntime", "coremltools"):
     pytest.importorskip(name, reason="needs pip install -r requirements-chunks.txt")
@@ -60,7 +61,7 @@ def operations(spec) -> list:
 
 def test_weights_are_the_thinkers_in_fp16(packages, nano_text_dir):
     folder, _ = packages
-    thinker = load_thinker(nano_text_dir)
+    thinker = Thinker.from_pretrained(nano_text_dir)
     for i in range(2):
         stored = (folder / f"chunk_{i}.mlpackage/Data/com.apple.CoreML/weights/weight.bin").read_bytes()
         layer = thinker.model.layers[i]
@@ -76,7 +77,7 @@ def test_weights_are_the_thinkers_in_fp16(packages, nano_text_dir):
 @torch.no_grad()
 def test_the_core_ml_chunk_computes_what_the_thinker_does(nano_text_dir):
     """Its module in PyTorch: states written in place, padding overwritten, norms safe in fp16."""
-    right, thinker = load_thinker(nano_text_dir), load_thinker(nano_text_dir)
+    right, thinker = Thinker.from_pretrained(nano_text_dir), Thinker.from_pretrained(nano_text_dir)
     chunks = [CoreMLChunk(thinker, i, i + 1, 8, 40) for i in range(2)]
     x = right.embed(torch.arange(20, 41)[None])  # (1, 21, hidden)
     out, start = [], 0

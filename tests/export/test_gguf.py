@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from data.dialogue.conversation import sample_conversation
-from export.gguf import TYPES, main, write_gguf
-from export.llamacpp import INSTALL, LlamaCpp, library_path
+from export.gguf import MADE_BY_LLAMA, TYPES, export_to_gguf, gguf_package, main, write_gguf
+from export.llamacpp import INSTALL, LlamaCpp, library, library_path
 from inference import Omni, generate
 from inference.generation import thinker_of
 from inference.prompt import Prompt
@@ -198,7 +198,7 @@ def test_a_mistake_is_one_line(arguments, reason, tmp_path, monkeypatch, capsys)
 def test_without_the_package_it_names_the_command(nano_text_dir, tmp_path, monkeypatch, capsys):
     monkeypatch.setitem(sys.modules, "gguf", None)
     assert main(["--ckpt_dir", str(nano_text_dir), "--out", str(tmp_path / "a.gguf")]) == 2
-    assert capsys.readouterr().err == "error: writing GGUF needs a package: pip install gguf\n"
+    assert capsys.readouterr().err == "error: writing GGUF needs the package gguf: pip install gguf\n"
 
 
 def test_what_llama_cpp_cannot_compute_is_refused(nano_text_dir, tmp_path):
@@ -282,3 +282,18 @@ def test_llama_cpp_refuses_a_file_that_is_none(tmp_path):
     (tmp_path / "no.gguf").write_bytes(b"GGUF, it says")
     with pytest.raises(UserError, match="llama.cpp cannot read"):
         LlamaCpp(tmp_path / "no.gguf")
+
+
+@needs_llama
+@pytest.mark.parametrize("kind", MADE_BY_LLAMA)
+def test_llama_cpp_quantises_and_answers(text_omni, held_out, replies, tmp_path, kind):
+    """By the function in its library that llama-quantize calls; xllamacpp's wheel has none."""
+    if not hasattr(library(), "llama_model_quantize"):
+        pytest.skip("this build of llama.cpp has no quantiser")
+    path = export_to_gguf(text_omni, tmp_path / "k.gguf", kind, tokenizer=text_omni.tokenizer)
+    stored = {tensor.tensor_type.name for tensor in gguf_package().GGUFReader(path).tensors}
+    assert kind[:4].upper() in stored
+    with LlamaCpp(path, 512) as llama:
+        ids = [text_omni.tokenizer.encode_chat(chat) for chat in held_out]
+        said = [llama.greedy(one, 32, end=text_omni.tokenizer.eos) for one in ids]
+    assert sum(one == other for one, other in zip(said, replies, strict=True)) >= 12  # of 24

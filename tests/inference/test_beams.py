@@ -5,11 +5,13 @@ import itertools
 import pytest
 import torch
 
+from inference import generate
 from inference.beams import AUDIO_BEAMS, beam_search, beams_for
 from inference.config import GenerateConfig
-from inference.generation import Generator, generate, generate_batch, new_cache, prefill
+from inference.generation import Generator, generate_batch, new_cache, prefill
 from inference.omni import SHIPPED, Omni
 from inference.prompt import Prompt
+from inference.runner import Runner
 from models.errors import UserError
 from models.omni import TRANSCRIBE_QUESTION
 from models.thinker import Thinker, ThinkerConfig
@@ -44,7 +46,7 @@ def heard(omni) -> list[Prompt]:
 def search(thinker, ids: list[int], width: int, limit: int) -> list[int]:
     config = GenerateConfig(eos_token_id=EOS)
     cache = new_cache(thinker, 1, len(ids), config)
-    logits = prefill(thinker, [Prompt(ids)], cache)
+    logits = prefill(thinker, [Prompt(ids)], Runner(thinker, cache))
     (reply,) = beam_search(thinker, logits, cache, config, width, [limit])
     assert cache.length == len(ids)  # the prompt's cache stays as it was
     return reply

@@ -13,10 +13,10 @@ import torch
 
 import infer_chat
 from export.chunks import Options, run
-from inference import Omni
+from inference import Omni, generate
 from inference.chunked import CoreMLLanguageModel, load_chunks
 from inference.chunked.thinker import log_probabilities
-from inference.generation import generate, generate_batch
+from inference.generation import Generator, generate_batch
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
 
@@ -114,7 +114,7 @@ def test_beams_and_guesses_are_the_thinkers(four, whole):
         text = "Say: the red fox. Say: the red fox."
         assert four.chat(text) == whole.chat(text, native="off")
     finally:
-        four.draft = None
+        four.new_generator = Generator
 
 
 def test_a_session_reads_only_what_is_new(four, whole):

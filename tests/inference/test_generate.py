@@ -8,6 +8,7 @@ import torch
 from inference import GenerateConfig, Generator, Notice, generate, generate_batch, generate_iter
 from inference.generation import prefill, thinker_of
 from inference.prompt import Prompt
+from inference.runner import Runner
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
 
@@ -23,13 +24,18 @@ def prompts(omni) -> list[Prompt]:
     ]
 
 
+def fresh(model, prompt: Prompt) -> Runner:
+    """An empty cache of a prompt's length, for PyTorch."""
+    return Runner(thinker_of(model), thinker_of(model).new_cache(1, len(prompt)))
+
+
 @torch.inference_mode()
 def uncached(omni, prompt: Prompt, config: GenerateConfig) -> list[int]:
     """Greedy decoding that runs the whole sequence again for every token."""
     model, reply = omni.model, []
     while len(reply) < config.max_new_tokens:
         grown = Prompt(prompt.ids + reply, prompt.images, prompt.sounds)
-        logits = prefill(model, [grown], thinker_of(model).new_cache(1, len(grown)))
+        logits = prefill(model, [grown], fresh(model, grown))
         logits[:, list(config.suppress_tokens)] = float("-inf")
         token = int(logits.argmax())
         if token == config.eos_token_id:
@@ -99,7 +105,7 @@ def test_generator_continues_and_resets(omni):
     generator = Generator(omni.model, config)
     one = generator.generate(first)
     two = generator.generate(second)
-    assert generator.last_prefill == len(second) + 1  # the last reply's last token was never run
+    assert generator.timing.prompt_tokens == len(second) + 1  # the last reply's last token was never run
     assert two == generate(omni.model, Prompt(first.ids + one + second.ids), config)
     assert generator.position == len(first) + len(one) + len(second) + len(two)
     generator.reset()
@@ -120,11 +126,11 @@ def test_prefill_in_chunks_gives_the_same_logits_and_replies(omni):
     model = omni.model
     all_prompts = prompts(omni)
     for prompt in all_prompts:
-        whole = prefill(model, [prompt], thinker_of(model).new_cache(1, len(prompt)))
+        whole = prefill(model, [prompt], fresh(model, prompt))
         for chunk in (1, 7, len(prompt) + 5):
-            cache = thinker_of(model).new_cache(1, len(prompt))
-            assert torch.allclose(prefill(model, [prompt], cache, chunk=chunk), whole, atol=1e-4)
-            assert cache.length == len(prompt)
+            run = fresh(model, prompt)
+            assert torch.allclose(prefill(model, [prompt], run, chunk=chunk), whole, atol=1e-4)
+            assert run.cache.length == len(prompt)
     config = omni.config(max_new_tokens=8)
     chunked = dataclasses.replace(config, prefill_chunk=5)
     expected = generate_batch(model, all_prompts, config)

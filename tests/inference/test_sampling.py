@@ -11,13 +11,14 @@ from inference.sampling import (
     apply_top_k,
     apply_top_p,
     draw,
+    first_seen,
     greedy,
     make_generators,
     sample,
-    seen_tokens,
 )
 from models.errors import UserError
 
+PUNISHED = GenerateConfig(repetition_penalty=1.2)
 LOGITS = torch.tensor([[0.5, 0.3, 0.15, 0.05], [0.1, 0.2, 0.3, 0.4]]).log()
 
 
@@ -51,7 +52,7 @@ def test_min_p_and_repetition_penalty_equal_transformers():
     assert torch.equal(apply_min_p(logits, 0.0), logits)
     contexts = torch.randint(0, 200, (16, 30))
     contexts[contexts == 2] = 3  # the end token, which we spare
-    seen = seen_tokens(contexts.tolist(), 200, never=2)
+    seen = first_seen(contexts.tolist(), logits, PUNISHED)
     for penalty in (0.8, 1.3):
         theirs = processors.RepetitionPenaltyLogitsProcessor(penalty)(contexts, logits)
         assert torch.equal(apply_repetition_penalty(logits, seen, penalty), theirs)
@@ -73,12 +74,13 @@ def test_all_settings_together_give_transformers_distribution():
         processors.MinPLogitsWarper(0.05),
     ):
         theirs = processor(contexts, theirs)
-    ours = adjust(logits, config, seen_tokens(contexts.tolist(), 300, never=2))
+    ours = adjust(logits, config, first_seen(contexts.tolist(), logits, config))
     assert torch.allclose(ours.softmax(-1), theirs.softmax(-1), atol=1e-6)
 
 
 def test_the_end_token_is_never_punished():
-    assert seen_tokens([[5, 2, 7], [1]], 8, never=2).nonzero().tolist() == [[0, 5], [0, 7], [1, 1]]
+    seen = first_seen([[5, 2, 7], [1]], torch.zeros(2, 8), PUNISHED)
+    assert seen.nonzero().tolist() == [[0, 5], [0, 7], [1, 1]]
 
 
 def test_draws_follow_the_distribution_and_the_seed():

@@ -4,8 +4,9 @@ import warnings
 
 import pytest
 
-from inference import Notice, generate, generation
+from inference import Notice, generate
 from inference.prompt import Prompt
+from inference.timing import Timing
 from models.errors import UserError
 from tests.inference.conftest import speech
 
@@ -72,15 +73,15 @@ def test_a_stopped_answer_is_remembered_as_far_as_it_was_read(omni):
 def test_an_interrupted_step_leaves_the_session_usable(omni, monkeypatch):
     session = omni.session(max_new_tokens=6)
     session.ask("one")
-    run_step, calls = generation.run_step, []
+    step, calls = Timing.step, []
 
     def interrupted(*arguments):
         calls.append(1)
         if len(calls) == 3:
             raise KeyboardInterrupt
-        return run_step(*arguments)
+        return step(*arguments)
 
-    monkeypatch.setattr(generation, "run_step", interrupted)
+    monkeypatch.setattr(Timing, "step", interrupted)
     with pytest.raises(KeyboardInterrupt):
         session.ask("two")
     monkeypatch.undo()

@@ -4,8 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from inference import generate
 from inference.beams import AUDIO_BEAMS, beams_for
-from inference.generation import generate
 from inference.prompt import Prompt
 from inference.thinking import MAX_THINKING, newline, thoughts_of
 from models.tokenizer import Tokenizer

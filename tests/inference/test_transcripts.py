@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from inference import generate
 from inference.config import GenerateConfig
-from inference.generation import encode_media, generate
+from inference.generation import encode_media
 from inference.omni import SHIPPED, Omni
 from inference.transcripts import ConstrainedDecoder, Spelling, constrain
 from models.ctc import Hypothesis, to_alphabet

@@ -6,11 +6,10 @@ import json
 import pytest
 import torch
 
-from models.cache import DecoupledLayerKVCache
 from models.cachekind import parse_cache_kind
-from models.decoupled import DecoupledAttention, DecoupledConfig
+from models.decoupled import FIELDS, DecoupledAttention
 from models.errors import UserError
-from models.thinker import DECOUPLED_FIELDS, Thinker, ThinkerConfig
+from models.thinker import Thinker, ThinkerConfig
 
 STANDARD = ThinkerConfig(
     vocab_size=128, hidden_size=32, num_hidden_layers=2, num_attention_heads=4,
@@ -67,7 +66,8 @@ def test_batch_equals_single_through_generation(thinker):
 @torch.no_grad()
 def test_only_geometric_keys_know_positions():
     torch.manual_seed(0)
-    attention = DecoupledAttention(DecoupledConfig(32, 2, 1, 8, 8, 8))
+    sizes = {"num_attention_heads": 2, "num_key_value_heads": 1, "geometric_dim": 8, "value_dim": 8}
+    attention = DecoupledAttention(dataclasses.replace(DECOUPLED, **sizes))
     x = torch.randn(1, 6, 32)
 
     def out(order: list[int]) -> torch.Tensor:
@@ -84,13 +84,11 @@ def test_only_geometric_keys_know_positions():
 
 def test_the_cache_keeps_three_narrow_parts_each_in_its_kind(thinker):
     cache = thinker.new_cache(1, 10, "q4_0/fp16/q8_0")
-    layer = cache.layers[0]
-    assert isinstance(layer, DecoupledLayerKVCache)
-    assert [store.config.kind for store in layer] == ["q4_0", "fp16", "q8_0"]
+    assert [store.config.kind for store in cache.layers[0]] == ["q4_0", "fp16", "q8_0"]
     each = (4 + 2) + 2 * 16 + (32 + 2)  # a block of 8 in 4 bits, fp16, a block of 32 in 8 bits
-    assert cache.nbytes == each * 2 * 2 * 10 == 10 * DECOUPLED.cache_bytes("q4_0/fp16/q8_0")
-    assert DECOUPLED.cache_bytes("fp32") == 2 * 2 * 4 * (8 + 16 + 32)
-    assert DECOUPLED.cache_bytes("fp32") < STANDARD.cache_bytes("fp32")
+    assert cache.nbytes == each * 2 * 2 * 10
+    assert thinker.new_cache(1, 1).nbytes == 2 * 2 * 4 * (8 + 16 + 32)
+    assert thinker.new_cache(1, 1).nbytes < Thinker(STANDARD).new_cache(1, 1).nbytes
     assert [c.kind for c in parse_cache_kind("q8_0/nf4", 3)] == ["q8_0", "q8_0", "nf4"]
     with pytest.raises(UserError, match="SEMANTIC/GEOMETRIC/VALUES"):
         thinker.new_cache(1, 4, "q5")
@@ -111,8 +109,8 @@ def test_saved_and_loaded_and_refused_where_qwen3_is_wanted(thinker, tmp_path):
 
 
 def test_standard_thinkers_are_what_they_were():
-    values = STANDARD.to_json()
-    assert values["model_type"] == "qwen3" and not DECOUPLED_FIELDS & values.keys()
+    values = STANDARD.to_hugging_face()
+    assert values["model_type"] == "qwen3" and not FIELDS & values.keys()
     assert ThinkerConfig.from_json(values, "here") == STANDARD
     names = {name for name, _ in Thinker(STANDARD).named_parameters()}
     assert "model.layers.1.self_attn.q_proj.weight" in names

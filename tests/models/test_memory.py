@@ -3,8 +3,9 @@
 import pytest
 import torch
 
+from inference import generate
 from inference.config import GenerateConfig
-from inference.generation import generate, generate_batch, thinker_of
+from inference.generation import generate_batch, thinker_of
 from inference.memory import set_strategy
 from inference.omni import Omni
 from inference.prompt import Prompt

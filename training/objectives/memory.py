@@ -15,7 +15,6 @@ from torch import Tensor, nn
 
 from data.dialogue.conversation import sample_conversation
 from data.invented_world import all_questions, facts, question
-from models.checkpoint import read_json
 from models.errors import UserError
 from models.memory import MemoryAdapter, MemoryConfig, balance_loss, shuffled
 from models.thinker import Thinker
@@ -39,12 +38,6 @@ def base_folder(paths: Paths) -> Path:
         f"no Thinker to give a memory: run `python train.py omni --preset {paths.preset}` first, "
         "or name a checkpoint by --init_from"
     )
-
-
-def load_thinker(folder: Path) -> Thinker:
-    """The Thinker of a checkpoint folder, omni or text alone."""
-    omni = read_json(folder / "config.json").get("model_type") == "muomni"
-    return Thinker.from_pretrained(folder, "thinker") if omni else Thinker.from_pretrained(folder)
 
 
 class MemoryTask(nn.Module):
@@ -83,7 +76,7 @@ class MemoryObjective:
         """A new memory beside the Thinker of a checkpoint."""
         self.base = folder
         self.tokenizer = Tokenizer(folder / "tokenizer.model")
-        self.model = MemoryTask(MemoryAdapter.around(load_thinker(folder), self.memory))
+        self.model = MemoryTask(MemoryAdapter.around(Thinker.from_pretrained(folder), self.memory))
 
     init_from = begin
 

@@ -48,10 +48,7 @@ class ThinkerObjective:
 
     def init_from(self, folder: Path) -> None:
         """Begin with a checkpoint's Thinker, omni or text alone, of the preset's sizes."""
-        if (Path(folder) / "thinker.safetensors").is_file():
-            trained = Thinker.from_pretrained(folder, "thinker")
-        else:
-            trained = Thinker.from_pretrained(folder)
+        trained = Thinker.from_pretrained(folder)
         load_strict(self.model.thinker, trained.state_dict(), str(folder))
         self.model.thinker.folder = Path(folder)
 

@@ -82,7 +82,7 @@ def test_a_plan_keeps_compiled_decoding(compiled_step, omni, plan):
     config = omni.config(decode_plan=plan, max_new_tokens=4, native="on")
     generator = Generator(omni.model, config)
     assert len(generator.generate(omni.prompt("hello", *[None] * 4, config))) > 0
-    assert generator.native is not None and generator.cache.windows == ()
+    assert generator.run.native is not None and generator.cache.windows == ()
 
 
 def test_the_smallest_of_the_quick_chunks_is_taken():

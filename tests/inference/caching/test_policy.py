@@ -82,7 +82,7 @@ def test_every_candidate_is_a_kind():
         assert all(len(parse_cache_kind(kind, parts)) == parts for kind in cache_kinds(parts))
 
 
-def test_plans_are_kept_until_they_are_old(tmp_path, omni):
+def test_plans_are_kept_until_they_are_old(tmp_path, omni, monkeypatch):
     path = tmp_path / "deep" / "plan.json"
     config = omni.config().__class__(
         cache_kind="auto", cache_plan_path=str(path), cache_plan_probe_interval_sec=2 * DAY
@@ -91,7 +91,9 @@ def test_plans_are_kept_until_they_are_old(tmp_path, omni):
 
     def ask(now: float, key: str = "a", memory: dict | None = None) -> None:
         measure = lambda: measured.append(now) or {"cache_kind": "fp32"}  # noqa: E731
-        kept(config, key, {} if memory is None else memory, lambda: now, measure)
+        with monkeypatch.context() as patched:
+            patched.setattr("inference.caching.planning.time.time", lambda: now)
+            kept(config, key, {} if memory is None else memory, measure)
 
     ask(0.0)
     ask(1.9 * DAY)
@@ -132,11 +134,11 @@ def test_the_needle_fits_and_ends_in_the_fact(omni):
 def test_a_real_probe_is_persisted_and_reused(omni, tmp_path, monkeypatch):
     path = tmp_path / "plan.json"
     thinker, context = omni.model.thinker, 160
-    budget = thinker.config.cache_bytes("q8_0") * context / 1e6
+    budget = thinker.new_cache(1, 1, "q8_0").nbytes * context / 1e6
     settings = {"cache_kind": "auto", "cache_plan_path": str(path), "max_seq_len": context,
                 "cache_budget_mb": budget, **OPEN}
     config = omni.config(**settings)
-    assert thinker.config.cache_bytes(config.cache_kind) * context <= budget * 1e6
+    assert thinker.new_cache(1, 1, config.cache_kind).nbytes * context <= budget * 1e6
     (plan,) = read_plans(path).values()
     assert plan["cache_kind"] == config.cache_kind
     rows = {row["kind"]: row for row in plan["candidates"]}

@@ -128,7 +128,7 @@ def test_omni_with_a_draft_answers_the_same(omni, red, nano_text_dir, tmp_path):
             omni.use_draft(source)
             assert [omni.chat(**request, max_new_tokens=16) for request in requests] == expected
     finally:
-        omni.draft = None
+        omni.new_generator = Generator
     with pytest.raises(UserError, match="spec_k"):
         SpeculativeConfig(spec_k=0)
 

@@ -9,10 +9,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from evaluation.compare_attention import contestants
 from evaluation.speedtables import attention
 from models.errors import UserError
 from models.thinker import ThinkerConfig
-from training.compare_attention import contestants
 from training.config import apply_override, load_preset
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -22,7 +22,7 @@ ROOT = Path(__file__).resolve().parents[2]
 def test_the_small_ones_have_half_the_cache(preset):
     model = load_preset(preset)["thinker"]["model"]
     sizes = {
-        name: ThinkerConfig(**model | changes).cache_bytes("bf16")
+        name: sum(ThinkerConfig(**model | changes).cache_widths)
         for name, changes in contestants(model["head_dim"]).items()
     }
     assert sizes["dba"] == sizes["narrow"] == sizes["standard"] / 2
@@ -49,7 +49,7 @@ def test_the_command_trains_all_and_shows_a_table(nano_omni_dir, tmp_path):
     out = tmp_path / "results.json"
     out.write_text('{"text": {"figures": {}}}')
     command = [
-        *(sys.executable, "-m", "training.compare_attention", "--steps", "2", "--seeds", "1"),
+        *(sys.executable, "-m", "evaluation.compare_attention", "--steps", "2", "--seeds", "1"),
         *("--threads", "1", "--data_dir", tmp_path / "data", "--runs_dir", tmp_path / "runs"),
         *("--out", out),
     ]

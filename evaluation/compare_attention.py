@@ -1,6 +1,6 @@
 """Standard and decoupled attention side by side: the Thinker trained both ways, cache and dev loss.
 
-    python -m training.compare_attention --preset nano --steps 300
+    python -m evaluation.compare_attention --preset nano --steps 300
 
 Writes section `attention` of docs/results.json; `python evaluate.py tables` shows it. Beside decoupled
 attention with half the cache trains a standard Thinker whose heads are halved: as small a cache, got
@@ -10,7 +10,6 @@ the plain way. Runs are kept and resumed like any other.
 from __future__ import annotations
 
 import argparse
-import json
 import os
 import sys
 from copy import deepcopy
@@ -19,9 +18,8 @@ from typing import Any
 
 import torch
 
-from models.checkpoint import read_json
+from evaluation.results import Figure, save_section
 from models.errors import UserError, one_line_errors
-from models.files import replacing
 from models.thinker import Thinker
 from training import distributed
 from training.config import identity, load_preset
@@ -64,38 +62,23 @@ def train(
         losses = [objective.model(part) for part in rows.split(16)]
     return {
         "loss": float(sum(x.total for x in losses)) / sum(x.weight for x in losses),
-        "bytes": thinker.config.cache_bytes(KIND),
+        "bytes": thinker.new_cache(1, 1, KIND).nbytes,
         "parameters": sum(weight.numel() for weight in thinker.parameters()),
     }
 
 
-def figures(name: str, runs: list[dict[str, float]]) -> dict[str, dict[str, Any]]:
+def figures(name: str, runs: list[dict[str, float]]) -> dict[str, Figure]:
     """Mean, lowest and highest loss of the seeds; bytes and parameters are the same in all."""
-    losses = [run["loss"] for run in runs]
-    about = {"n": len(runs), "seed": 0}
-    return {
-        f"{name}/loss": about
-        | {"value": sum(losses) / len(losses), "low": min(losses), "high": max(losses), "unit": "nats"},
-        **{
-            f"{name}/{key}": about
-            | {"value": runs[0][key], "low": None, "high": None, "unit": "count"}
-            for key in ("bytes", "parameters")
-        },
-    }
-
-
-def save(path: Path, about: dict[str, Any], found: dict[str, dict[str, Any]]) -> None:
-    """Replace the section `attention` of a results file."""
-    results = read_json(path) if path.exists() else {}
-    results["attention"] = {"about": about, "figures": found}
-    text = json.dumps(results, indent=1, ensure_ascii=False, sort_keys=True)
-    with replacing(path) as temporary:
-        temporary.write_text(text + "\n", encoding="utf-8")
+    losses, n = [run["loss"] for run in runs], len(runs)
+    found = {f"{name}/loss": Figure(sum(losses) / n, min(losses), max(losses), n, 0, "nats")}
+    for key in ("bytes", "parameters"):
+        found[f"{name}/{key}"] = Figure(runs[0][key], None, None, n, 0, "count")
+    return found
 
 
 def main(arguments: list[str] | None = None) -> None:
     """Train what is missing, measure all, write."""
-    parser = argparse.ArgumentParser("python -m training.compare_attention")
+    parser = argparse.ArgumentParser("python -m evaluation.compare_attention")
     parser.add_argument("--preset", default="nano", help="whose Thinker is trained both ways")
     parser.add_argument("--steps", type=int, help="instead of the preset's")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each")
@@ -116,7 +99,7 @@ def main(arguments: list[str] | None = None) -> None:
     paths = Paths.of(args.preset, args.data_dir, args.runs_dir)
     if not (paths.data / "corpus" / "meta.json").exists():
         raise UserError(f"{paths.data} has no corpus: run `python train.py thinker` first")
-    found: dict[str, dict[str, Any]] = {}
+    found: dict[str, Figure] = {}
     for name, changes in contestants(preset["model"]["head_dim"]).items():
         section = deepcopy(preset)
         section["model"] |= changes
@@ -125,9 +108,9 @@ def main(arguments: list[str] | None = None) -> None:
             for seed in range(args.seeds)
         ]
         found |= figures(name, runs)
-        print(f"{name:9} loss {found[f'{name}/loss']['value']:.4f}, {runs[0]['bytes']} bytes a token")
+        print(f"{name:9} loss {found[f'{name}/loss'].value:.4f}, {runs[0]['bytes']} bytes a token")
     about = {"preset": args.preset, "steps": preset["train"]["steps"], "cache_kind": KIND}
-    save(args.out, about, found)
+    save_section(args.out, "attention", about, found)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,161 @@
+"""Guide S2, a cache-policy engine: the rows that tests/inference/test_guides.py does not run.
+
+As documented; `infer` is `inference`, `config.kvcache` is `models.cachekind`, `cache` is
+`inference.caching.layers`.
+"""
+
+import json
+from importlib.util import find_spec
+
+import pytest
+import torch
+import yaml
+
+from inference import (
+    GenerateConfig,
+    Generator,
+    SpeculativeConfig,
+    SpeculativeGenerator,
+    generate,
+    load_model,
+)
+from inference.manifest import main as run_manifest
+from inference.notice import Notice
+from inference.speculative.draft import NgramDraft, PromptLookup
+from inference.speculative.table import SHIPPED, DraftTable
+from models.cachekind import KVCacheKind
+from models.errors import UserError
+from tests.conftest import ROOT
+
+WIDTH = {"fp32": 4, "fp16": 2, "q8": 1 + 2 / 32, "q4": 0.5 + 2 / 32, "nf4": 0.5 + 2 / 32}  # bytes a number
+LEAST = {  # every kind may pass the gates of random weights
+    "cache_quality_max_delta_nll": 9.0, "cache_quality_max_ppl_ratio": 9.0,
+    "cache_quality_max_mean_kl": 9.0, "cache_quality_prompt_len": 64, "cache_quality_decode_steps": 4,
+    "cache_auto_bench_steps": 2, "cache_auto_bench_prompt_len": 64,
+}  # fmt: skip
+SAMPLING = [("max_new_tokens", 4), ("temperature", 1.0), ("top_k", 5), ("top_p", 0.9),
+            ("eos_token_id", 2), ("max_seq_len", 64)]  # fmt: skip
+SPECULATIVE = [
+    ("spec_k", 4), ("spec_k_adaptive", False), ("spec_method", "reject_sampling"),
+    ("spec_extra_token", True), ("spec_disable_below_accept", 0.0), ("temperature", 0.8),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("name, value", SAMPLING)
+def test_sampling_parameters(env, name, value):
+    given = {"max_new_tokens": 4} | {name: value}
+    assert generate(env.model, env.input_ids, **given).shape[1] >= 4
+    assert getattr(GenerateConfig(**given), name) == value
+
+
+@pytest.mark.parametrize("kind", [*WIDTH, KVCacheKind.FP16])
+def test_bytes_of_a_token(env, kind):
+    c = env.model.thinker.config
+    generator = Generator(env.model, config=GenerateConfig(cache_kind=kind, max_seq_len=64))
+    numbers = 2 * c.num_hidden_layers * c.num_key_value_heads * c.head_dim
+    width = WIDTH.get(kind, 2) if isinstance(kind, str) else 2
+    assert generator.cache.nbytes == 64 * numbers * width
+
+
+@pytest.mark.filterwarnings("ignore::inference.notice.Notice")
+def test_auto_drops_tests_times_and_keeps(env, tmp_path):
+    plans = tmp_path / "cache_plans.json"
+    config = GenerateConfig(
+        cache_kind="auto", cache_budget_mb=0.1, cache_plan_path=str(plans), cache_plan_probe=True,
+        cache_plan_probe_interval_sec=3600, max_seq_len=256, **LEAST,
+    )  # fmt: skip
+    model = load_model(env.folder)
+    chosen = Generator(model, config=config).config.cache_kind
+    assert chosen not in ("auto", "fp32") and "above 0.1" in plans.read_text()
+    before = plans.read_bytes()
+    assert Generator(model, config=config).config.cache_kind == chosen
+    assert plans.read_bytes() == before and json.loads(before)
+
+
+@pytest.mark.filterwarnings("ignore::inference.notice.Notice")
+def test_a_long_context_of_everything_at_once(env):
+    config = GenerateConfig(
+        max_seq_len=8192, cache_kind="q8", decode_plan="auto", cache_budget_mb=2048, max_new_tokens=3
+    )
+    assert generate(load_model(env.folder), env.input_ids, config=config).shape[1] > 4
+
+
+def test_a_context_beyond_the_model_is_said(env):
+    with pytest.warns(Notice, match="8192 is beyond this model"):
+        Generator(env.model, config=GenerateConfig(max_seq_len=8192))
+
+
+@pytest.mark.parametrize("device", ["mps", "cuda"])
+def test_a_device_that_is_missing_is_one_line(env, device):
+    if torch.backends.mps.is_available() or torch.cuda.is_available():
+        pytest.skip("there is such a device here")
+    config = GenerateConfig(max_new_tokens=2)
+    for call in (lambda: Generator(env.model, config=config, device=torch.device(device)),
+                 lambda: generate(env.model, env.input_ids, config=config, device=device)):  # fmt: skip
+        with pytest.raises(UserError, match=f"cannot use the device '{device}'"):
+            call()
+
+
+@pytest.mark.parametrize("name, value", SPECULATIVE)
+def test_speculative_configuration(env, name, value):
+    config = SpeculativeConfig(**{"max_new_tokens": 6, name: value})
+    generator = SpeculativeGenerator(target_model=env.model, draft_model=env.model, config=config)
+    assert generator.generate(env.input_ids).shape[1] >= 4
+    assert 0.0 <= generator.acceptance_rate <= 1.0
+
+
+def test_the_table_that_ships_changes_no_answer():
+    """As on the command line: `--draft table`."""
+    from inference import Omni
+
+    omni = Omni.from_pretrained(ROOT / "checkpoints" / "thinker_tiny")
+    asked = ("What is a dog?", "Hello, how are you?")
+    plain = [omni.chat(text, max_new_tokens=24) for text in asked]
+    omni.use_draft("table")
+    assert [omni.chat(text, max_new_tokens=24) for text in asked] == plain
+
+
+def test_the_table_that_ships_needs_its_tokenizer(env):
+    with pytest.raises(UserError, match="another tokenizer"):
+        SpeculativeGenerator(env.model, NgramDraft(DraftTable.load(SHIPPED)))
+
+
+def test_a_table_that_is_unsure_looks_into_the_prompt():
+    draft, lookup = NgramDraft(DraftTable([])), PromptLookup()
+    context = [1, 2, 3, 4, 5, 9, 2, 3]
+    assert draft.propose(context, 2, None, None) == lookup.propose(context, 2, None, None) == ([4, 5], None)
+
+
+@pytest.mark.skipif(find_spec("transformers") is None, reason="needs transformers")
+def test_the_complete_pipeline():
+    from transformers import AutoTokenizer
+
+    folder = ROOT / "checkpoints" / "thinker_tiny"
+    model, tokenizer = load_model(folder), AutoTokenizer.from_pretrained(folder)
+    model.eval()
+    config = GenerateConfig(
+        max_new_tokens=8, temperature=0.7, top_k=50, top_p=0.9, eos_token_id=tokenizer.eos_token_id,
+        max_seq_len=1024, cache_kind="fp16",
+    )  # fmt: skip
+    generator = Generator(model, config=config, device="cpu")
+    input_ids = tokenizer.encode("Once upon a time", return_tensors="pt")
+    assert isinstance(tokenizer.decode(generator.generate(input_ids)[0]), str)
+    rows = tokenizer(["The weather today is", "In the year 2050,"], return_tensors="pt", padding=True)
+    assert len(tokenizer.batch_decode(generator.generate(rows["input_ids"]))) == 2
+    hello = tokenizer.encode("Hello", return_tensors="pt")
+    assert len([tokenizer.decode([token]) for token in generator.generate_iter(hello)]) <= 8
+
+
+def test_the_documented_manifest(env, tmp_path):
+    """With a prompt: the guide's own asks nothing."""
+    settings = {"max_new_tokens": 3, "temperature": 0.8, "cache_kind": "fp16", "prompt": "Hello"}
+    run = {"id": "generate", "mode": "generate", "generate": settings}
+    target = {"type": "experiment", "name": "generate_test", "runs": [run]}
+    content = {"ckpt_dir": str(env.folder), "targets": [target]}
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(content))
+    assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.jsonl")]) == 0
+    (line,) = map(json.loads, (tmp_path / "m.jsonl").read_text().splitlines())
+    assert line["run"]["id"] == "generate_test/generate" and "answer" in line
+    del settings["prompt"]
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(content))
+    assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "n.jsonl")]) == 2
