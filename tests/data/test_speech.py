@@ -1,6 +1,5 @@
 """Speech data: splits, alignments, quantisation, readers. No engine but where a skip says so."""
 
-import io
 import json
 import sys
 import tarfile
@@ -9,8 +8,6 @@ import numpy as np
 import pytest
 import soundfile
 import torch
-from data.speech.speaking_sets import build_set
-from data.speech.teachers import TeacherMaker
 
 from data.readers import speech as readers
 from data.shards import ShardReader
@@ -25,6 +22,8 @@ from data.speech.asr_corpus import (
 from data.speech.asr_recorded import build_real_hearing
 from data.speech.phones import PHONES, phone_token
 from data.speech.samples import LEXICON, samples
+from data.speech.speaking_sets import build_set
+from data.speech.teachers import TeacherMaker
 from data.speech.tts import aligned, festival, flite, kokoro
 from data.speech.tts.accents import ACCENTS, ENGLISH
 from data.speech.voices import HEARING, SPEAKING
