@@ -32,7 +32,7 @@ class CodecConfig:
     intermediate_size: int = 384
     num_layers: int = 3  # blocks in the encoder, and as many in the decoder
     kernel_size: int = 7  # code frames each block looks at
-    num_codebooks: int = 4
+    num_codebooks: int = 6
     codebook_size: int = 1024
     codebook_dim: int = 64
 

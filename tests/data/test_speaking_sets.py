@@ -24,7 +24,8 @@ def test_each_shipped_voice_has_a_teacher():
 
 
 def test_marks_reach_back_to_the_mark_before():
-    phones = [["pau", 0, 1, -1, 0], ["b", 1, 2, 0, 0], ["b", 2, 3, 1, 0], ["b", 3, 4, 2, 0], ["pau", 4, 5, -1, 0]]
+    sounds = [("pau", -1), ("b", 0), ("b", 1), ("b", 2), ("pau", -1)]
+    phones = [[phone, at, at + 1, word, 0] for at, (phone, word) in enumerate(sounds)]
     assert teachers.marks_of("Well, is it?", phones) == [",", ",", "?", "?", "?"]
 
 

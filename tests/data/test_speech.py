@@ -3,6 +3,7 @@
 import json
 import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest

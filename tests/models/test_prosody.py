@@ -18,7 +18,8 @@ def drawn(count: int, seed: int) -> list[torch.Tensor]:
 def test_a_batch_equals_its_rows():
     model = ProsodyModel(SMALL).eval()
     long, short = drawn(9, 1), drawn(5, 2)
-    padded = [torch.cat([a, torch.nn.functional.pad(b, (0, 4))]) for a, b in zip(long[:3], short[:3], strict=True)]
+    both = zip(long[:3], short[:3], strict=True)
+    padded = [torch.cat([a, torch.nn.functional.pad(b, (0, 4))]) for a, b in both]
     seconds, hertz = model.predict(*padded, torch.cat([long[3], short[3]]))
     for row, said, count in ((0, long, 9), (1, short, 5)):
         alone = model.predict(*said)
