@@ -18,7 +18,7 @@ from models.phones import MARKS, PAUSE_ID, PHONES
 from models.prosody import ProsodyConfig, ProsodyModel
 from models.talker import Script
 
-VOICES = {"heart": "American woman", "michael": "American man", "emma": "British woman",
+VOICES = {"heart": "American woman", "fenrir": "American man", "emma": "British woman",
           "fable": "British man"}
 SPEEDS = (0.5, 2.0)  # slowest and fastest speed that can be asked for
 

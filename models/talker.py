@@ -38,7 +38,7 @@ class TalkerConfig:
     encoder_layers: int = 2
     depth_size: int = 256  # feed-forward width of the within-frame predictor
     num_voices: int = 4
-    num_codebooks: int = 6
+    num_codebooks: int = 8
     codebook_size: int = 1024
     codebook_dim: int = 64
     frame_seconds: float = 0.04  # 25 Hz, the codec's frame
@@ -140,7 +140,9 @@ class Talker(Pretrained):
         self.deeper = nn.ModuleList(nn.Linear(config.codebook_dim, dim) for _ in range(K - 1))
         depth = BlockConfig(dim, 1, 1, dim, config.depth_size)
         self.depth_norm, self.depth = RMSNorm(dim), SwiGLU(depth)
-        self.heads = nn.ModuleList(nn.Linear(dim, config.codebook_size) for _ in range(K))
+        # Logits are dot products with the code vectors (tied weights), so a head is small.
+        self.heads = nn.ModuleList(nn.Linear(dim, config.codebook_dim) for _ in range(K))
+        self.bias = nn.ParameterList(torch.zeros(config.codebook_size) for _ in range(K))
         # The codec's code vectors, scaled to unit size: what a code means to the talker.
         shape = (K, config.codebook_size, config.codebook_dim)
         # They are the codec's to save; `set_codebooks` brings them.
@@ -202,7 +204,8 @@ class Talker(Pretrained):
 
     def score(self, k: int, x: Tensor) -> Tensor:
         """Logits of codebook k from the within-frame state. (…, D) -> (…, 1024)"""
-        return self.heads[k](x + self.depth(self.depth_norm(x)))
+        vector = self.heads[k](x + self.depth(self.depth_norm(x)))  # (…, 64)
+        return F.linear(vector, self.codebooks[k].to(vector.dtype), self.bias[k].to(vector.dtype))
 
     def forward(
         self, script: Script, where: Alignment, codes: Tensor, heard: Tensor | None = None

@@ -26,7 +26,7 @@ from data.speech.tts import aligned
 from models.errors import UserError, one_line_errors
 
 MAX_SECONDS = 14.0  # longer utterances are drawn again
-SHIPPED = ("hibari:heart", "kokoro:am_michael", "kokoro:bf_emma", "kokoro:bm_fable")
+SHIPPED = ("hibari:heart", "kokoro:am_fenrir", "kokoro:bf_emma", "kokoro:bm_fable")
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)*'?")
 MARKS = ",.?!"
 LISTED = "{}, {} and {}.|I see {}, {} and {}.|We need {}, {}, and {}.|First {}, then {}, then {}."

@@ -20,7 +20,7 @@ def make() -> Talker:
     for p in talker.parameters():  # far from the near-silent start, so that a difference shows
         if p.dim() > 1:
             p.data.mul_(4)
-    talker.set_codebooks(torch.randn(6, 64, 8))
+    talker.set_codebooks(torch.randn(8, 64, 8))
     return talker
 
 
@@ -103,7 +103,7 @@ def test_learns_from_the_phones():
     """After a little training the right phones are much better than shuffled ones."""
     torch.manual_seed(0)
     talker = Talker(SMALL)
-    talker.set_codebooks(torch.randn(6, 64, 8))
+    talker.set_codebooks(torch.randn(8, 64, 8))
     generator = torch.Generator().manual_seed(1)
     table = torch.randint(64, (58, 6), generator=generator)  # what each phone sounds like
     optimizer = torch.optim.AdamW(talker.parameters(), 1e-2)
