@@ -76,7 +76,7 @@ def test_a_frame_does_not_see_its_own_code():
     talker, (script, seconds) = make(), sentence(12)
     where = align(seconds, 0.04)
     T = int(where.frames[0])
-    codes = torch.randint(64, (1, T, 6))
+    codes = torch.randint(64, (1, T, 8))
     changed = codes.clone()
     changed[:, 5] = (changed[:, 5] + 1) % 64
     a = talker(script, where, codes)[0]
@@ -105,14 +105,14 @@ def test_learns_from_the_phones():
     talker = Talker(SMALL)
     talker.set_codebooks(torch.randn(8, 64, 8))
     generator = torch.Generator().manual_seed(1)
-    table = torch.randint(64, (58, 6), generator=generator)  # what each phone sounds like
+    table = torch.randint(64, (58, 8), generator=generator)  # what each phone sounds like
     optimizer = torch.optim.AdamW(talker.parameters(), 1e-2)
 
     def loss(shuffle: bool, seed: int) -> torch.Tensor:
         draw_from = torch.Generator().manual_seed(seed)
         phones = torch.randint(1, 58, (8, 10), generator=draw_from)
         where = align(torch.full((8, 10), 0.08), 0.04)
-        codes = table[phones.repeat_interleave(2, 1)]  # (8, 20, 6)
+        codes = table[phones.repeat_interleave(2, 1)]  # (8, 20, 8)
         given = phones[:, torch.randperm(10, generator=draw_from)] if shuffle else phones
         zeros = torch.zeros(8, dtype=torch.long)
         none = torch.zeros_like(given)
