@@ -9,6 +9,7 @@ and can live with its own mistakes.
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -17,6 +18,7 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from data.shards import ShardReader
+from data.speech import rising
 from data.speech.samples import FOLDER as SAMPLES
 from models.codec import MelCodec
 from models.frontend import VOICES, Frontend, FrontendConfig
@@ -41,8 +43,13 @@ Entry = tuple[str, tuple[str, ...]]  # a word and its phones
 class Utterances:
     """Aligned utterances as tensors, with their codes; each is computed once and kept."""
 
-    def __init__(self, folders: dict[Path, int], codec: MelCodec):
-        self.codec = codec
+    def __init__(self, folders: dict[Path, int], codec: MelCodec, asked: float | None = None):
+        """
+        Args:
+            asked: share of short statements that become questions; the end of questions then rises
+                (data/speech/rising.py). None: as the teachers said them.
+        """
+        self.codec, self.asked = codec, asked
         self.readers = [ShardReader(folder) for folder in folders]
         self.picks = [
             (r, i)
@@ -72,6 +79,9 @@ class Utterances:
         if n not in self.kept:
             reader, i = self.picks[n]
             item = self.readers[reader][i]
+            if self.asked is not None:
+                turned = random.Random(f"asked-{n}").random() < self.asked
+                item = rising.raised(rising.asked(item) if turned else item)
             wave = torch.from_numpy(item["wave"].astype(np.float32) / 32768.0)
             spare = -len(wave) % (4 * 160)  # fill the last code frame with silence
             with torch.autocast("cpu", enabled=False):
@@ -195,8 +205,11 @@ class TalkerObjective:
         self.model.talker.set_codebooks(codec.quantizer.codebooks)
         self.seed, self.size = config["seed"], config["train"]["batch_size"]
         speech = config["data"]["speech"]
-        self.train = Utterances({paths.data / f"{n}_train": count for n, count in speech.items()}, codec)
-        self.dev = Utterances({paths.data / f"{n}_dev": VALIDATION_UTTERANCES for n in speech}, codec)
+        asked = config["data"].get("asked")
+        train = {paths.data / f"{n}_train": count for n, count in speech.items()}
+        self.train = Utterances(train, codec, asked)
+        dev = {paths.data / f"{n}_dev": VALIDATION_UTTERANCES for n in speech}
+        self.dev = Utterances(dev, codec, asked)
         lexicon = paths.data / "lexicon.jsonl"
         if not lexicon.exists():
             lexicon = SAMPLES / "lexicon.jsonl"
