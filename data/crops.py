@@ -19,8 +19,7 @@ class CropReader:
 
     Args:
         shares: of each folder of shards, how much of a batch it makes.
-        utterances: use only the first so many of a folder, so that one which is still growing
-            gives the same crops.
+        utterances: how many of a folder to use. Then one that still grows gives the same crops.
         noisy: share of the crops that meet a room, noise or a narrow band, as microphones do.
     """
 

@@ -45,6 +45,8 @@ def summary(results: Results) -> str:
          "another question"),
         ("Questions of long interleaved dialogues, right", "interleaved", "dialogue/all",
          "dialogue_shuffled/back", "what was shown, with another picture"),
+        ("Spoken sentences, estimated MOS", "speech", "talker/mos", "talker_reversed/mos",
+         "backwards"),
         ("Spoken sentences, word error rate by Whisper tiny.en", "speech", "talker/wer",
          "talker_shuffled/wer", "another sentence"),
     ]

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from data.shards import ShardReader
 from data.speech import sentences as corpus
-from data.speech.lexicon import lexicon_split
+from data.speech.pronunciations import lexicon_split
 from data.speech.teachers import SHIPPED
 from data.speech.tts import aligned
 from evaluation.results import error_rate

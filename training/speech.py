@@ -13,7 +13,7 @@ from pathlib import Path
 
 from data.crops import CropReader
 from data.speech import sentences
-from data.speech.lexicon import build_lexicon
+from data.speech.pronunciations import build_lexicon
 from data.speech.speaking_sets import build_set
 from models.codec import MelCodec
 from models.frontend import Frontend

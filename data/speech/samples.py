@@ -17,7 +17,7 @@ import soundfile
 
 from data.shards import ShardReader, ShardWriter
 from data.speech import sentences
-from data.speech.lexicon import build_lexicon
+from data.speech.pronunciations import build_lexicon
 from models.errors import one_line_errors
 
 FOLDER = Path(__file__).parents[1] / "samples"
