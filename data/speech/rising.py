@@ -48,7 +48,7 @@ def asked(item: dict) -> dict:
 
 
 def raised(item: dict) -> dict:
-    """An utterance whose pitch climbs from its last stressed vowel, or a little before, to the end, if it `rises`."""
+    """An utterance, its pitch climbing to the end from about its last stressed vowel if it `rises`."""
     stressed = [start for _, start, _, _, stress in item["phones"] if stress == 1]
     if not (rises(item["text"]) and stressed and any(item["pitch"])):
         return item
