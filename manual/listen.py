@@ -37,9 +37,9 @@ its estimated mean opinion score (DistilMOS, 1 to 5) and how many of its words W
 writes wrongly. One sound is an anecdote: the means over hundreds are in [results](results.md).
 """
 SECTIONS = {
-    "The Talker and its teachers": "One sentence that nobody was trained on. A teacher's row is what the Talker learnt from.",
+    "The Talker and its teachers": "One held-out sentence. The Talker learnt from the teacher above it.",
     "A statement and a question": "The same words; only the mark differs.",
-    "Speed and seeds": "Speed keeps the pitch. Without `--seed` a voice says a sentence the same way each time.",
+    "Speed and seeds": "Speed keeps the pitch. Without `--seed` a sentence sounds the same each time.",
     "The codec on a voice it never heard": "One of Kokoro's voices that was held out of all training.",
     "The codec on a person": "A speaker of speechocean762 (CC BY 4.0) who was held out of all training.",
     "Controls": "What must not be understood: these say that the rows above mean something.",
