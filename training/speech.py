@@ -48,7 +48,7 @@ def crops(config: dict, paths: Paths, seconds: float, split: str = "train") -> C
 
 
 def prepare_lexicon(config: dict, paths: Paths) -> None:
-    """Make the lexicon if it is missing: flite's phones of common words and of cmudict's."""
+    """Make the lexicon if it is missing: phones of common words and of cmudict's."""
     path = paths.data / "lexicon.jsonl"
     if path.exists() or "samples" in config["data"]["speech"]:
         return
