@@ -63,7 +63,7 @@ class LengthBesideTeacher:
     voice: str
 
     def __call__(self, text: str) -> float:
-        made, _ = opened(self.ckpt_dir).speak(text, self.voice, seed=SEED)
+        made, _ = opened(self.ckpt_dir).speak(text, self.voice)
         return ratio(made, aligned.say(text, "hibari", self.voice))
 
 

@@ -80,7 +80,7 @@ def say(speaker: Speaker, text: str, voice: str, seconds: list) -> Said:
     """One sentence by the Talker; notes (computing, to the first sound, of sound) in seconds."""
     start = time.perf_counter()
     chunks, first = [], 0.0
-    for chunk in speaker.speak_stream(text, voice=voice, seed=SEED):
+    for chunk in speaker.speak_stream(text, voice=voice):
         first = first or time.perf_counter() - start
         chunks.append(chunk)
     wave = np.concatenate(chunks)
@@ -118,7 +118,7 @@ def asked(speaker: Speaker, setting: Setting) -> Measured:
     voices, count = speaker.voices, setting.count(PAIRS)
 
     def talker(text: str, n: int) -> np.ndarray:
-        return speaker.speak(text, voices[n % len(voices)], seed=SEED)[0]
+        return speaker.speak(text, voices[n % len(voices)])[0]
 
     def teacher(text: str, n: int) -> np.ndarray:
         return as_float(aligned.say(text, "hibari", "heart"))
@@ -135,7 +135,7 @@ def long_sentences(speaker: Speaker, setting: Setting) -> list[Said]:
         while pool and len(words) < LONG_WORDS:
             words += ["and"] * bool(words) + pool.pop().rstrip(".").split()
         text = " ".join(words[:LONG_WORDS]) + "."
-        found.append(Said(text, speaker.speak(text, seed=SEED)[0]))
+        found.append(Said(text, speaker.speak(text)[0]))
     return found
 
 

@@ -83,7 +83,7 @@ def rendered(root: Path, rows: Rows, stem: str) -> str:
 
 def spoken(speaker: Speaker, text: str, voice: str | None = None, **settings) -> Said:
     """What the Talker says."""
-    return Said(text, speaker.speak(text, voice, **{"seed": SEED, **settings})[0])
+    return Said(text, speaker.speak(text, voice, **settings)[0])
 
 
 def talkers(speaker: Speaker) -> Rows:

@@ -104,6 +104,8 @@ def test_in_chunks_keeps_every_frame():
 def test_same_seed_same_speech(speaker):
     first, _ = speaker.speak("Hello.", seed=3)
     assert np.array_equal(first, speaker.speak("Hello.", seed=3)[0])
+    assert not np.array_equal(first, speaker.speak("Hello.", seed=4)[0])
+    assert np.array_equal(speaker.speak("Hello.")[0], speaker.speak("Hello.")[0])
 
 
 def test_speed(speaker):
