@@ -46,10 +46,10 @@ SECTIONS = {
 }  # fmt: skip
 
 
-def page(root: Path, real_dir: Path, data_dir: Path) -> str:
+def page(root: Path, real_dir: Path) -> str:
     """Write the sounds into docs/figures and return the page's Markdown."""
     speaker = Speaker.from_pretrained(root / CHECKPOINT)
-    setting = Setting(root / CHECKPOINT, root / CHECKPOINT, data_dir, real_dir)
+    setting = Setting(root / CHECKPOINT, root / CHECKPOINT, root / "build", real_dir)
     person = next(s for s in said.people(setting) if len(s.wave) > 3 * SAMPLE_RATE)
     label = said.UNSEEN_VOICES[0]
     unseen = Said(TEXT, as_float(aligned.say(TEXT, *label.split(":"))))
