@@ -144,11 +144,12 @@ def build_teachers(
 def main() -> None:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
-    parser.add_argument("folder", type=Path)
+    parser.add_argument("folder", type=Path, help="where the shards go")
     parser.add_argument("--count", type=int, required=True, help="utterances")
-    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--seed", type=int, default=0, help="of the texts")
     parser.add_argument("--split", default="train", choices=("train", "dev", "test"))
-    parser.add_argument("--voices", nargs="+", default=SHIPPED, metavar="ENGINE:VOICE")
+    parser.add_argument("--voices", nargs="+", default=SHIPPED, metavar="ENGINE:VOICE",
+                        help="who speaks, in turn")
     parser.add_argument("--workers", type=int, default=1, help="processes")
     parser.add_argument("--text_dir", help="the manifest's text sets (the shipped sample)")
     parser.add_argument("--vary", action="store_true", help="tempo at random")
