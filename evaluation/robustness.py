@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 import torch
 
-from data.speech.tts import flite
+from data.speech.tts import aligned
 from evaluation.judge import shared_out
 from evaluation.results import mean, rate
 from evaluation.setting import SEED, Measured
@@ -57,14 +57,14 @@ def opened(ckpt_dir: Path) -> Speaker:
 
 @dataclass(frozen=True)
 class LengthBesideTeacher:
-    """A text -> the Talker's length beside the teacher's."""
+    """A text -> the Talker's length beside Hibari's, whose voice is its first."""
 
     ckpt_dir: Path
     voice: str
 
     def __call__(self, text: str) -> float:
-        made, _ = opened(self.ckpt_dir).speak(text, self.voice, seed=SEED)
-        return ratio(made, flite.synthesise(text, self.voice).wave)
+        made, _ = opened(self.ckpt_dir).speak(text, self.voice)
+        return ratio(made, aligned.say(text, "hibari", self.voice))
 
 
 def robust(texts: list[str], length: Callable[[str], float], workers: int = 1) -> Measured:

@@ -45,7 +45,9 @@ def summary(results: Results) -> str:
          "another question"),
         ("Questions of long interleaved dialogues, right", "interleaved", "dialogue/all",
          "dialogue_shuffled/back", "what was shown, with another picture"),
-        ("Spoken answers, word error rate by pocketsphinx", "speech", "talker/wer",
+        ("Spoken sentences, estimated MOS", "speech", "talker/mos", "talker_reversed/mos",
+         "backwards"),
+        ("Spoken sentences, word error rate by Whisper tiny.en", "speech", "talker/wer",
          "talker_shuffled/wer", "another sentence"),
     ]
     return table(
@@ -200,22 +202,23 @@ def dialogues(results: Results) -> str:
 
 
 def speech(results: Results) -> str:
-    """From the teacher to the Talker."""
+    """People, teachers, the codec on unseen voices, and the Talker, in one table."""
+    voices = names_of(results, "speech", "talker_")
+    own = [v for v in voices if v not in ("reversed", "shuffled")]
     rows = [
-        ("teacher (flite)", "teacher"), ("codec → Griffin-Lim", "codec_griffinlim"),
-        ("codec → vocoder", "codec_vocoder"), ("**Talker → vocoder**", "talker"),
-        ("control: Talker, another sentence", "talker_shuffled"),
+        ("people (recordings)", "person"), ("people → codec → vocoder", "person_coded"),
+        ("unseen voices of Kokoro", "unseen"), ("the same → codec → vocoder", "unseen_coded"),
+        *((f"teacher of {v}", f"teacher_{v}") for v in own),
+        *((f"Talker, {v}", f"talker_{v}") for v in own),
+        ("**Talker, all voices**", "talker"), ("80 words in one breath", "long"),
+        ("control: against another sentence", "talker_shuffled"),
         ("control: Talker, backwards", "talker_reversed"),
+        ("control: random codes", "control_random"), ("control: shuffled codes", "control_shuffled"),
+        ("control: mean frames", "control_mean"),
     ]
-    figures = results.get("speech", {}).get("figures", {})
-
-    def cell(name: str) -> str:
-        return "" if figures and name not in figures else show(results, "speech", name)
-
     return table(
-        ["speech", "word error rate, open judge", "letter error rate, the same",
-         "generated sentences, matched judge", "right sentence of the set chosen"],
-        [[what, *(cell(f"{name}/{key}") for key in ("wer", "cer", "matched", "closed"))]
+        ["speech", "estimated MOS", "word error rate, Whisper tiny.en"],
+        [[what, *(show(results, "speech", f"{name}/{key}") for key in ("mos", "wer"))]
          for what, name in rows],
     )
 
@@ -240,10 +243,13 @@ def vocoder(results: Results) -> str:
 def speaking(results: Results) -> str:
     """How the Talker speaks, beside its teacher; speed."""
     rows = [
-        [what, show(results, "speech", f"talker/{key}"), show(results, "speech", f"teacher/{key}")]
-        for what, key in (
-            ("letter error rate of words never seen", "unseen_cer"),
-            ("sentences with lost words", "skips"), ("sentences with words said twice", "repeats"),
+        [what, show(results, "speech", f"talker/{key}"), show(results, "speech", f"{teacher}/{key}")]
+        for what, key, teacher in (
+            ("letter error rate of words never seen", "unseen_cer", "teacher"),
+            ("questions that end higher than statements", "rises", "teacher"),
+            ("how much higher", "rise", "teacher"),
+            ("sentences with lost words", "skips", "teacher_heart"),
+            ("sentences with words said twice", "repeats", "teacher_heart"),
         )
     ]
     rows += [
@@ -262,7 +268,7 @@ def speaking(results: Results) -> str:
 def codec(results: Results) -> str:
     """Codebooks, bits and what they bring."""
     books = names_of(results, "speech", "books_") or ["1"]
-    keys = ("bitrate", "mel", "stoi", "wer", "cer")
+    keys = ("bitrate", "mel", "stoi", "mos", "wer")
     rows = []
     for book in books:
         last = int(book) - 1
@@ -272,7 +278,7 @@ def codec(results: Results) -> str:
             show(results, "speech", f"codebook_{last}/use"),
         ])
     return table(
-        ["codebooks", "kbit/s", "mel distance", "STOI", "word error rate", "letter error rate",
+        ["codebooks", "kbit/s", "mel distance", "STOI", "estimated MOS", "word error rate",
          "perplexity of the last", "of its size"],
         rows,
     )

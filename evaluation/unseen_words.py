@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from data.shards import ShardReader
 from data.speech import sentences as corpus
-from data.speech.tts import flite
-from data.speech.tts_corpus import lexicon_split
-from evaluation.judge import hear, knows
+from data.speech.pronunciations import lexicon_split
+from data.speech.teachers import SHIPPED
+from data.speech.tts import aligned
 from evaluation.results import error_rate
+from evaluation.said import as_float
 from evaluation.setting import SEED, Measured, Setting
+from evaluation.whisper import transcripts
 from evaluation.words import letter_errors_of
 from inference.speech import Speaker
 from models.errors import UserError
@@ -28,16 +30,15 @@ CARRIERS = (
 
 def held_out_words(setting: Setting, count: int) -> list[str]:
     """The most frequent words that neither the lexicon nor the Talker's training taught."""
-    trained_on = setting.data_dir / "speaking_train"
     taught: set[str] = set()
-    if trained_on.is_dir():
-        reader = ShardReader(trained_on)
+    for folder in (setting.data_dir / "heart_train", setting.data_dir / "kokoro_train"):
+        reader = ShardReader(folder) if folder.is_dir() else ()
         for i in range(len(reader)):
             taught |= set(reader.record(i)["words"])
     words = []
     for word in corpus.vocabulary(str(setting.real_dir) if setting.real_dir else None):
         held_out = word.isalpha() and lexicon_split(word) != "train" and word not in taught
-        if held_out and len(word) >= SHORTEST and knows(word):
+        if held_out and len(word) >= SHORTEST:
             words.append(word)
             if len(words) == count:
                 return words
@@ -53,12 +54,12 @@ def unseen_words(speaker: Speaker, setting: Setting, count: int) -> Measured:
     voices = [speaker.voices[i % len(speaker.voices)] for i in range(len(words))]
     both = list(zip(texts, voices, strict=True))
     waves = {
-        "teacher": [flite.synthesise(text, voice).wave for text, voice in both],
-        "talker": [speaker.speak(text, voice, seed=SEED)[0] for text, voice in both],
+        "teacher": [as_float(aligned.say(t, *SHIPPED[speaker.voices.index(v)].split(":"))) for t, v in both],
+        "talker": [speaker.speak(text, voice)[0] for text, voice in both],
     }
     figures: Measured = {}
     for name, spoken in waves.items():
-        said = hear(spoken, setting.workers, f"judging words never seen, {name}")
+        said = transcripts(spoken, setting.workers, f"words never seen, {name}")
         pairs = [
             letter_errors_of({word}, text, heard)
             for word, text, heard in zip(words, texts, said, strict=True)

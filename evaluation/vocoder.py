@@ -12,28 +12,28 @@ import torch
 from torch import Tensor
 from tqdm import tqdm
 
+from evaluation.codebooks import encoded
 from evaluation.fidelity import Waves, liked, understood
 from evaluation.results import mean
+from evaluation.said import teachers
 from evaluation.setting import SEED, Measured, Setting
-from evaluation.speech import held_out, teacher_codes
 from inference.speech import Speaker
 from models.griffinlim import griffin_lim
-from models.mel import SAMPLE_RATE
-from models.refine import refine
+from models.mel import SAMPLE_RATE, log_mel
 
 
 def measure(setting: Setting) -> Measured:
     """Figures of both, as `griffinlim/…` and `vocoder/…`, and behind the codec as `codec_…`."""
     speaker = Speaker.from_pretrained(setting.ckpt_dir)
-    waves = [item["wave"] for item in held_out(setting, speaker)[0]]
-    spoken = [teacher_codes(speaker, wave) for wave in waves]
-    figures = pace(speaker, [codes for _, _, codes in spoken])
+    sounds = [said for voice in teachers(setting).values() for said in voice]
+    spoken = [encoded(speaker, said.wave) for said in sounds]
+    figures = pace(speaker, [codes for _, codes in spoken])
     found = ways(speaker)
     true, made = [], {f"{codec}{name}": [] for codec in ("", "codec_") for name in found}
     with torch.inference_mode():
-        for wave, mel, codes in tqdm(spoken, desc="vocoders"):
+        for wave, codes in tqdm(spoken, desc="vocoders"):
             true.append(wave.numpy())
-            for codec, source in (("", mel), ("codec_", speaker.codec.decode(codes[None]))):
+            for codec, source in (("", log_mel(wave)[None]), ("codec_", speaker.codec.decode(codes[None]))):
                 for name, way in found.items():
                     made[codec + name].append(way(source)[0].numpy())
     return figures | closeness(true, made)
@@ -43,7 +43,7 @@ def ways(speaker: Speaker) -> dict:
     """By name, what makes waves (1, samples) of mels (1, 128, T)."""
     return {
         "griffinlim": lambda mel: griffin_lim(mel, seed=SEED),
-        "vocoder": lambda mel: refine(speaker.vocoder(mel), mel),
+        "vocoder": speaker.vocoder,
     }
 
 

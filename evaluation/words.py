@@ -6,6 +6,7 @@ from difflib import SequenceMatcher
 
 from data.speech.edit_distance import edit_distance
 from inference.normalisation import can_say, normalise
+from models.phones import MARKS
 
 SPELLINGS = {"colour": "color", "grey": "gray"}  # both are taught and sound alike
 
@@ -15,7 +16,7 @@ def spoken_words(text: str) -> list[str]:
     if not can_say(text):
         return []
     said = [SPELLINGS.get(word, word) for word in normalise(text)]
-    return [word for word in said if word not in (",", ".")]
+    return [word for word in said if word not in MARKS]
 
 
 def word_errors(truth: str, said: str) -> tuple[int, int]:

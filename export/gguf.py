@@ -195,9 +195,9 @@ def export_to_gguf(
     Args:
         model: an Omni, OmniModel or Thinker that was loaded from a folder.
         quantization_type: one of TYPES, or of MADE_BY_LLAMA (by llama.cpp's quantiser).
-        llama_cpp_path: where `llama-quantize` is; default: the PATH, else llama.cpp's library.
-        tokenizer: default: the folder's.
-        name: in the metadata; default: the file's.
+        llama_cpp_path: where `llama-quantize` is. Default: the PATH, else llama.cpp's library.
+        tokenizer: the folder's if none is given.
+        name: in the metadata. Default: the file's.
 
     Raises:
         UserError: an unknown type, no tokenizer, or a package that is not installed.

@@ -26,7 +26,7 @@ from models.mel import SAMPLE_RATE
 from models.talker import Talker
 from models.vocoder import Vocoder
 
-TEMPERATURE = 0.5  # of the codes: 0 is flat, above 0.8 slurs
+TEMPERATURE = 0.3  # of the codes where a seed is given; without one the likeliest is taken
 SAMPLE_TEXT = "Hello, how are you today?"  # what a voice says to have its loudness measured
 
 
@@ -69,7 +69,7 @@ class Speaker:
         """Say `text`: float32 samples in [-1, 1] and their rate in Hz.
 
         Args:
-            settings: speed, vocoder, temperature and seed, as for `speak_stream`.
+            settings: speed, vocoder and seed, as for `speak_stream`.
 
         Raises:
             UserError: nothing speakable in the text; unknown voice or vocoder; speed out of range.
@@ -82,8 +82,7 @@ class Speaker:
         voice: str | None = None,
         speed: float = 1.0,
         vocoder: str = "neural",
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> Iterator[np.ndarray]:
         """The same in chunks; joined they equal `speak`.
 
@@ -98,7 +97,7 @@ class Speaker:
         for sentence in sentences(text):
             if can_say(sentence):
                 said = True
-                for wave in self.sounds(sentence, voice, speed, vocoder, temperature, seed):
+                for wave in self.sounds(sentence, voice, speed, vocoder, seed):
                     yield loudness.level(wave)
         if not said:
             raise UserError("there is nothing to say: give words, numbers or symbols")
@@ -118,15 +117,14 @@ class Speaker:
         voice: str,
         speed: float = 1.0,
         vocoder: str = "neural",
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> Iterator[np.ndarray]:
         """One sentence, in one breath: float32 chunks (samples,) as loud as the vocoder made them.
 
         The Talker makes a second of codes, the vocoder settles what it can of it, and so on.
         """
-        _, frames = self.codes(sentence, voice, speed, temperature, seed)
-        for wave in waveform(self.codec, self.vocoder, in_chunks(frames), vocoder, seed=seed):
+        _, frames = self.codes(sentence, voice, speed, seed)
+        for wave in waveform(self.codec, self.vocoder, in_chunks(frames), vocoder, seed=seed or 0):
             yield wave[0].float().numpy()
 
     def codes(
@@ -134,15 +132,12 @@ class Speaker:
         sentence: str,
         voice: str,
         speed: float = 1.0,
-        temperature: float = TEMPERATURE,
-        seed: int = 0,
+        seed: int | None = None,
     ) -> tuple[Sentence, Iterator[Tensor]]:
         """One sentence's phones with their lengths, and its frames of codes, each (1, K)."""
         ready = self.frontend(normalise(sentence), voice, speed)
-        number = torch.tensor([self.frontend.voice_id(voice)])
-        frames = self.talker.stream(
-            ready.phones[None], ready.starts[None], ready.seconds[None], number, temperature, seed
-        )
+        temperature = 0.0 if seed is None else TEMPERATURE
+        frames = self.talker.stream(ready.script, ready.seconds, temperature, seed or 0)
         return ready, frames
 
 

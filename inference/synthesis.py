@@ -17,11 +17,10 @@ from models.errors import UserError
 from models.griffinlim import griffin_lim
 from models.mel import HOP
 from models.overlap import in_pieces
-from models.refine import REACH, refine
 from models.vocoder import Vocoder
 
 VOCODERS = ("neural", "griffinlim")
-CHUNK = 28  # code frames made at a time: 1.1 s. Fewer than 21 settle no sound at all
+CHUNK = 24  # code frames made at a time: 0.96 s. Fewer than 21 settle no sound at all
 
 
 def check_vocoder(name: str) -> str:
@@ -51,5 +50,4 @@ def waveform(
     if kind == "griffinlim":  # its phases settle all together: it cannot stream
         yield griffin_lim(torch.cat(list(mels), -1), seed=seed)
         return
-    reach = vocoder.reach + REACH  # mel frames
-    yield from in_pieces(lambda mel: refine(vocoder(mel), mel), mels, reach, HOP)
+    yield from in_pieces(vocoder, mels, vocoder.reach, HOP)

@@ -26,7 +26,6 @@ from inference.synthesis import CHUNK, waveform
 from models.audio import audio_tokens
 from models.errors import UserError
 from models.omni import OmniModel
-from models.phones import PHONES
 from models.tokenizer import IMAGE_TOKENS
 
 SOFTMAX = {F.softmax, torch.softmax, Tensor.softmax}  # all the ways to call it
@@ -208,8 +207,8 @@ def trace_speech(
         said.append(
             Spoken(
                 sentence,
-                [PHONES[phone] for phone in ready.phones.tolist()],
-                ready.seconds.tolist(),
+                ready.phones,
+                ready.seconds[0].tolist(),
                 codes,
                 speaker.codec.decode(codes[None])[0],  # (128, 4T)
                 torch.cat([torch.from_numpy(loudness.level(x[0].float().numpy())) for x in sound]),

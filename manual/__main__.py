@@ -2,7 +2,7 @@
 
 `reference` and `notebooks` write what is generated from source (`--execute` runs the notebooks too).
 `look` builds the site and looks at every page in headless Chromium, where there is one. `size` counts
-lines of code.
+lines of code. `listen` speaks the page of players (requirements-judges.txt, --real_dir).
 `make docs` does all of it, `make site` only builds the site.
 """
 
@@ -52,8 +52,9 @@ def write(pages: dict[Path, str]) -> None:
 def main() -> int:
     """Returns the exit status."""
     parser = argparse.ArgumentParser("python -m manual", description=__doc__.split("\n")[0])
-    parser.add_argument("command", choices=("run", "reference", "notebooks", "look", "size"))
+    parser.add_argument("command", choices=("run", "reference", "notebooks", "look", "size", "listen"))
     parser.add_argument("names", nargs="*", help="with run and look: only these chapters, or pages")
+    parser.add_argument("--real_dir", type=Path, default=ROOT.parent / "shared" / "data", help="with listen")
     parser.add_argument("--execute", action="store_true", help="with notebooks: run them as well")
     args = parser.parse_args()
     if args.command == "run":
@@ -62,6 +63,11 @@ def main() -> int:
         return look.main(args.names)
     if args.command == "size":
         print(size.table())
+        return 0
+    if args.command == "listen":
+        from manual import listen  # judges are an option
+
+        (ROOT / "docs" / "listen.md").write_text(listen.page(ROOT, args.real_dir), encoding="utf-8")
         return 0
     write((reference if args.command == "reference" else notebooks).contents())
     if args.execute:

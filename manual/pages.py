@@ -27,7 +27,7 @@ THEME = merm.Theme(
     edge_stroke=INK, edge_label_bg=PAPER, background_color="none", font_family="inherit",
     node_sep=50.0,
 )
-SOUND = re.compile(r'<a href="([^"]+\.flac)">(.*?)</a>', re.DOTALL)
+SOUND = re.compile(r'<a href="([^"]+\.(?:flac|mp3))">(.*?)</a>', re.DOTALL)
 SLOW = "*The next block takes a minute or two; `make docs` runs it.*"
 
 

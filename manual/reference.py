@@ -18,7 +18,8 @@ COMMANDS = (
     "infer_chat.py", "serve.py", "inference/codec.py", "inference/manifest.py", "train.py",
     "training/export.py", "export/draft_table.py", "evaluation/compare_attention.py", "export/gguf.py",
     "export/hf_tokenizer.py", "export/chunks.py", "export/vllm.py", "evaluate.py", "benchmark.py",
-    "data/preview.py", "data/scenes/build.py", "data/corpus.py", "data/examples.py",
+    "data/preview.py", "data/scenes/build.py", "data/speech/teachers.py", "data/corpus.py",
+    "data/examples.py",
 )
 CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
 PRESETS = ("nano", "tiny", "small")
@@ -39,7 +40,9 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "tempo": "share of batches whose clips are all faster or slower, at 0.75 to 1.4 of their speed",
     "recorded": "whether recorded people are trained on (needs --real_dir)",
     "ngram": "size of the n-gram model, and how much is counted besides sentences",
-    "utterances": "spoken sentences",
+    "speech": "utterances of each set of speech (data/speech/speaking_sets.py)",
+    "asked": "share of short statements that become questions, whose ends then rise",
+    "adversary_from": "share of the steps after which the discriminators join",
     "shares": "samples of each kind in the pattern that a batch repeats",
     "photos": "photographs of a step, beside its scenes (needs --real_dir)",
     "photos_of_set": "photographs of each set, at most",

@@ -1,7 +1,7 @@
 """Mel codec: log-mel spectrogram -> a few integers per 40 ms -> log-mel spectrogram.
 
-Four mel frames (10 ms each) make one code frame (25 Hz); four codebooks of 1,024 make it
-1 kbit/s. Everything is reshape + Linear: strided convolutions are ten times slower in bf16 on a
+Four mel frames (10 ms each) make one code frame (25 Hz); eight codebooks of 1,024 make it
+2 kbit/s. Everything is reshape + Linear: strided convolutions are ten times slower in bf16 on a
 CPU, and say the same. The codec makes no waveform: that is the vocoder's work.
 """
 
@@ -32,7 +32,7 @@ class CodecConfig:
     intermediate_size: int = 384
     num_layers: int = 3  # blocks in the encoder, and as many in the decoder
     kernel_size: int = 7  # code frames each block looks at
-    num_codebooks: int = 4
+    num_codebooks: int = 8
     codebook_size: int = 1024
     codebook_dim: int = 64
 
@@ -85,7 +85,7 @@ class MixBlock(nn.Module):
 
 
 class MelCodec(Pretrained):
-    """log-mel (B, 128, T) <-> codes (B, T/4, 4)."""
+    """log-mel (B, 128, T) <-> codes (B, T/4, K)."""
 
     config_class = CodecConfig
 
@@ -131,7 +131,7 @@ class MelCodec(Pretrained):
 
     @torch.no_grad()
     def encode(self, mel: Tensor) -> Tensor:
-        """mel (B, 128, T) -> codes (B, T/4, 4); frames short of a whole code frame are dropped."""
+        """mel (B, 128, T) -> codes (B, T/4, K); frames short of a whole code frame are dropped."""
         whole = mel.shape[-1] // self.config.stack * self.config.stack
         residual = self.latent(mel[..., :whole])
         codes = []

@@ -1,6 +1,6 @@
-"""The text front end: the words of a sentence -> its phones and how long each lasts.
+"""The text front end: the words of a sentence -> its phones, how long and how high each is said.
 
-grapheme-to-phone (learned) -> durations (learned). Nothing here needs a speech engine or a
+grapheme-to-phone (learned) -> prosody (learned). Nothing here needs a speech engine or a
 dictionary. Text becomes words in inference/normalisation. It makes no sound: the Talker does.
 """
 
@@ -12,12 +12,14 @@ import torch
 from torch import Tensor
 
 from models.checkpoint import Pretrained
-from models.duration import DurationConfig, DurationModel
 from models.errors import UserError
 from models.g2p import G2PConfig, GraphemeToPhone
-from models.phones import PAUSE_ID
+from models.phones import MARKS, PAUSE_ID, PHONES
+from models.prosody import ProsodyConfig, ProsodyModel
+from models.talker import Script
 
-VOICES = {"rms": "American man", "slt": "American woman", "awb": "Scottish man"}
+VOICES = {"heart": "American woman", "fenrir": "American man", "emma": "British woman",
+          "fable": "British man"}
 SPEEDS = (0.5, 2.0)  # slowest and fastest speed that can be asked for
 
 
@@ -25,7 +27,7 @@ SPEEDS = (0.5, 2.0)  # slowest and fastest speed that can be asked for
 class FrontendConfig:
     voices: dict[str, str] = field(default_factory=lambda: dict(VOICES))  # name: who it is
     g2p: dict = field(default_factory=lambda: asdict(G2PConfig()))
-    duration: dict = field(default_factory=lambda: asdict(DurationConfig()))
+    prosody: dict = field(default_factory=lambda: asdict(ProsodyConfig()))
 
 
 @dataclass
@@ -33,13 +35,17 @@ class Sentence:
     """A sentence ready to be spoken."""
 
     words: list[str]
-    phones: Tensor  # (P,) ids
-    starts: Tensor  # (P,) 1 where a word begins
-    seconds: Tensor  # (P,)
+    script: Script  # (1, P) each
+    seconds: Tensor  # (1, P)
+
+    @property
+    def phones(self) -> list[str]:
+        """The names of its phones."""
+        return [PHONES[i] for i in self.script.phones[0].tolist()]
 
 
 class Frontend(Pretrained):
-    """Words -> phones with durations."""
+    """Words -> phones with durations and pitch."""
 
     config_class = FrontendConfig
 
@@ -47,8 +53,8 @@ class Frontend(Pretrained):
         super().__init__()
         self.config = config
         self.g2p = GraphemeToPhone(G2PConfig(**config.g2p))
-        sizes = config.duration | {"num_voices": len(config.voices)}
-        self.duration = DurationModel(DurationConfig(**sizes))
+        sizes = config.prosody | {"num_voices": len(config.voices)}
+        self.prosody = ProsodyModel(ProsodyConfig(**sizes))
 
     def voice_id(self, voice: str) -> int:
         """The number of a voice; UserError names those there are."""
@@ -57,15 +63,16 @@ class Frontend(Pretrained):
             raise UserError(f"unknown voice {voice!r}: choose one of {known}")
         return list(self.config.voices).index(voice)
 
-    def phones(self, words: list[str]) -> tuple[list[int], list[int]]:
-        """Words and pauses -> phone ids and word starts; a pause at both ends."""
-        said = iter(self.g2p.phones([word for word in words if word not in ",."]))
-        ids, starts = [PAUSE_ID], [0]
+    def phones(self, words: list[str]) -> tuple[list[int], list[int], list[int]]:
+        """Words and marks -> phone ids, word starts, and each phone's mark; a pause at both ends."""
+        said = iter(self.g2p.phones([word for word in words if word not in MARKS]))
+        ids, starts, marks = [PAUSE_ID], [0], []
         for word in words:
-            if word in ",.":
+            if word in MARKS:
                 if ids[-1] != PAUSE_ID:
                     ids.append(PAUSE_ID)
                     starts.append(0)
+                marks += [MARKS.index(word)] * (len(ids) - len(marks))
                 continue
             sounds = next(said)
             ids += sounds
@@ -73,15 +80,16 @@ class Frontend(Pretrained):
         if ids[-1] != PAUSE_ID:
             ids.append(PAUSE_ID)
             starts.append(0)
-        return ids, starts
+        last = marks[-1] if len(marks) == len(ids) else MARKS.index(".")
+        return ids, starts, marks + [last] * (len(ids) - len(marks))
 
     @torch.no_grad()
     def forward(self, words: list[str], voice: str, speed: float = 1.0) -> Sentence:
-        """One sentence (or a short text), as words and pauses -> phones and durations."""
+        """One sentence (or a short text), as words and marks -> phones, durations and pitch."""
         if not SPEEDS[0] <= speed <= SPEEDS[1]:
             raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
         device = self.g2p.head.weight.device
-        ids, starts = (torch.tensor(row, device=device) for row in self.phones(words))
+        ids, starts, marks = (torch.tensor([row], device=device) for row in self.phones(words))
         number = torch.tensor([self.voice_id(voice)], device=device)
-        seconds = self.duration.seconds(ids[None], starts[None], number, speed)[0]
-        return Sentence(words, ids, starts, seconds)
+        seconds, hertz = self.prosody.predict(ids, starts, marks, number, speed)  # (1, P) each
+        return Sentence(words, Script(ids, starts, marks, hertz, number), seconds)

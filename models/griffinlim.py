@@ -1,8 +1,7 @@
 """Griffin-Lim: log-mel -> waveform without any learning, the baseline a learner understands.
 
 The mel filters are undone by a pseudo-inverse. The phase is guessed and made consistent by going
-back and forth between waveform and spectrum (torchaudio does the loop). models.refine does the same
-from a phase that is already good, the neural vocoder's.
+back and forth between waveform and spectrum (torchaudio does the loop).
 """
 
 from __future__ import annotations

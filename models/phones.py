@@ -10,3 +10,4 @@ CONSONANTS = "b ch d dh f g hh jh k l m n ng p r s sh t th v w y z zh".split()
 PHONES = ("<pad>", PAUSE, *CONSONANTS, *(vowel + stress for vowel in VOWELS for stress in "01"))
 IDS = {phone: i for i, phone in enumerate(PHONES)}
 PAD_ID, PAUSE_ID = 0, IDS[PAUSE]
+MARKS = ",.?!"  # what ends a phrase; each phone knows the mark that ends its own

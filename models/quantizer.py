@@ -32,7 +32,7 @@ class ResidualQuantizer(nn.Module):
 
     def __init__(
         self,
-        num_codebooks: int = 4,
+        num_codebooks: int = 8,
         codebook_size: int = 1024,
         dim: int = 64,
         decay: float = 0.98,

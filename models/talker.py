@@ -1,9 +1,9 @@
-"""The Talker: phones with durations, and a voice -> codec codes, one 40 ms frame after another.
+"""The Talker: phones with durations and pitch, and a voice -> codec codes, a 40 ms frame at a time.
 
 Every frame knows which phones it overlaps (the alignment), so there is nothing to learn about
 where in the text the speech is, and it ends when the phones do. A bidirectional encoder reads the
 phones; a causal transformer makes the frames, each from its phones and the frame before; within a
-frame the four codebooks are predicted one after another, each from those before it.
+frame the codebooks are predicted one after another, each from those before it.
 """
 
 from __future__ import annotations
@@ -19,7 +19,8 @@ from models.block import Block, BlockConfig, RMSNorm, SwiGLU, causal_mask, init_
 from models.cache import KVCache
 from models.checkpoint import Pretrained
 from models.errors import UserError
-from models.phones import PAD_ID, PHONES
+from models.phones import MARKS, PAD_ID, PHONES
+from models.prosody import octaves
 
 PLACES = 6  # numbers that say where in its phone a frame lies
 
@@ -36,8 +37,8 @@ class TalkerConfig:
     encoder_size: int = 128
     encoder_layers: int = 2
     depth_size: int = 256  # feed-forward width of the within-frame predictor
-    num_voices: int = 3
-    num_codebooks: int = 4
+    num_voices: int = 4
+    num_codebooks: int = 8
     codebook_size: int = 1024
     codebook_dim: int = 64
     frame_seconds: float = 0.04  # 25 Hz, the codec's frame
@@ -53,6 +54,17 @@ class TalkerConfig:
         """Sizes of a block that reads phones."""
         size = self.encoder_size
         return BlockConfig(size, 4, 4, size // 4, size * 11 // 4, self.rope_theta)
+
+
+@dataclass
+class Script:
+    """What is to be said, phone by phone: (B, P) each, 0 on padding, and the voice (B,)."""
+
+    phones: Tensor
+    starts: Tensor  # 1 where a word begins
+    marks: Tensor  # which mark ends the phrase
+    hertz: Tensor  # pitch, 0 where the phone is not voiced
+    voice: Tensor
 
 
 @dataclass
@@ -112,6 +124,8 @@ class Talker(Pretrained):
         wide, dim, K = config.encoder_size, config.hidden_size, config.num_codebooks
         self.phone = nn.Embedding(len(PHONES), wide)
         self.start = nn.Embedding(2, wide)
+        self.mark = nn.Embedding(len(MARKS), wide)
+        self.pitch = nn.Linear(2, wide)  # octaves, and whether the phone is voiced
         self.voice = nn.Embedding(config.num_voices, wide)
         self.encoder = nn.ModuleDict({
             "layers": nn.ModuleList(
@@ -126,7 +140,9 @@ class Talker(Pretrained):
         self.deeper = nn.ModuleList(nn.Linear(config.codebook_dim, dim) for _ in range(K - 1))
         depth = BlockConfig(dim, 1, 1, dim, config.depth_size)
         self.depth_norm, self.depth = RMSNorm(dim), SwiGLU(depth)
-        self.heads = nn.ModuleList(nn.Linear(dim, config.codebook_size) for _ in range(K))
+        # Logits are dot products with the code vectors (tied weights), so a head is small.
+        self.heads = nn.ModuleList(nn.Linear(dim, config.codebook_dim) for _ in range(K))
+        self.bias = nn.ParameterList(torch.zeros(config.codebook_size) for _ in range(K))
         # The codec's code vectors, scaled to unit size: what a code means to the talker.
         shape = (K, config.codebook_size, config.codebook_dim)
         # They are the codec's to save; `set_codebooks` brings them.
@@ -145,9 +161,11 @@ class Talker(Pretrained):
             [self.codebooks[k][codes[..., k]] for k in range(self.config.num_codebooks)], dim=-2
         )
 
-    def condition(self, phones: Tensor, starts: Tensor, voice: Tensor, where: Alignment) -> Tensor:
-        """What each frame must say. phones, starts (B, P), voice (B,) -> (B, T, D)."""
-        x = self.phone(phones) + self.start(starts) + self.voice(voice)[:, None]  # (B, P, E)
+    def condition(self, script: Script, where: Alignment) -> Tensor:
+        """What each frame must say: (B, T, D)."""
+        phones, pitch = script.phones, torch.stack([octaves(script.hertz), script.hertz > 0], -1)
+        x = self.phone(phones) + self.start(script.starts) + self.mark(script.marks)
+        x = x + self.pitch(pitch.to(x.dtype)) + self.voice(script.voice)[:, None]  # (B, P, E)
         config = self.config.encoder_block()
         positions = torch.arange(phones.shape[1], device=phones.device)
         rope = rope_table(positions, config.head_dim, config.rope_theta)
@@ -186,11 +204,11 @@ class Talker(Pretrained):
 
     def score(self, k: int, x: Tensor) -> Tensor:
         """Logits of codebook k from the within-frame state. (…, D) -> (…, 1024)"""
-        return self.heads[k](x + self.depth(self.depth_norm(x)))
+        vector = self.heads[k](x + self.depth(self.depth_norm(x)))  # (…, 64)
+        return F.linear(vector, self.codebooks[k].to(vector.dtype), self.bias[k].to(vector.dtype))
 
     def forward(
-        self, phones: Tensor, starts: Tensor, voice: Tensor, where: Alignment, codes: Tensor,
-        heard: Tensor | None = None,
+        self, script: Script, where: Alignment, codes: Tensor, heard: Tensor | None = None
     ) -> list[Tensor]:
         """Teacher-forced logits, one (B, T, 1024) per codebook.
 
@@ -201,7 +219,7 @@ class Talker(Pretrained):
         vectors = self.vectors(codes)  # (B, T, K, 64)
         heard = vectors.flatten(2) if heard is None else heard
         before = F.pad(heard, (0, 0, 1, 0))[:, :-1]  # (B, T, K·64) one frame later
-        x = self.frames(self.condition(phones, starts, voice, where), before)
+        x = self.frames(self.condition(script, where), before)
         logits = [self.score(0, x)]
         for k, deeper in enumerate(self.deeper):
             x = x + deeper(vectors[:, :, k].to(x.dtype))
@@ -210,17 +228,17 @@ class Talker(Pretrained):
 
     @torch.no_grad()
     def generate(
-        self, phones: Tensor, starts: Tensor, seconds: Tensor, voice: Tensor,
-        temperature: float = 0.6, seed: int = 0, use_cache: bool = True,
+        self, script: Script, seconds: Tensor, temperature: float = 0.6, seed: int = 0,
+        use_cache: bool = True,
     ) -> tuple[Tensor, Tensor]:
         """Codes (B, T, K) and frames (B,): all of `stream`, which has the same arguments."""
-        made = self.stream(phones, starts, seconds, voice, temperature, seed, use_cache)
+        made = self.stream(script, seconds, temperature, seed, use_cache)
         return torch.stack(list(made), 1), count_frames(seconds, self.config.frame_seconds)
 
     @torch.no_grad()
     def stream(
-        self, phones: Tensor, starts: Tensor, seconds: Tensor, voice: Tensor,
-        temperature: float = 0.6, seed: int = 0, use_cache: bool = True,
+        self, script: Script, seconds: Tensor, temperature: float = 0.6, seed: int = 0,
+        use_cache: bool = True,
     ) -> Iterator[Tensor]:
         """Codes (B, K) of one frame after another; 0 in a row that has ended.
 
@@ -233,7 +251,7 @@ class Talker(Pretrained):
         if not self.codebooks.any():
             raise UserError("the talker has no codebooks yet: call set_codebooks with the codec's")
         where = align(seconds, self.config.frame_seconds)
-        condition = self.condition(phones, starts, voice, where)  # (B, T, D)
+        condition = self.condition(script, where)  # (B, T, D)
         B, T, _ = condition.shape
         cache = self.new_cache(B, T, condition) if use_cache else None
         noises = [torch.Generator().manual_seed(seed) for _ in range(B)]

@@ -20,7 +20,7 @@ from torch import Tensor
 
 from inference.normalisation import normalise
 from inference.omni import Omni
-from inference.speech import TEMPERATURE, Speaker
+from inference.speech import Speaker
 from inference.synthesis import CHUNK, waveform
 from models.talker import Talker, align
 from serving.rows import RowStore
@@ -54,17 +54,13 @@ class Sentence:
     waits: bool = False  # in the queue for sound
     served: int = 0  # samples delivered
 
-    def read(self, speaker: Speaker, seed: int = 0) -> None:
+    def read(self, speaker: Speaker) -> None:
         """Phones, and what each frame must say."""
         talker = speaker.talker
         ready = speaker.frontend(normalise(self.text), self.voice, self.speed)
-        where = align(ready.seconds[None], talker.config.frame_seconds)
-        voice = torch.tensor([speaker.frontend.voice_id(self.voice)])
-        self.condition = talker.condition(
-            ready.phones[None], ready.starts[None], voice, where
-        )[0]  # (T, D)
+        where = align(ready.seconds, talker.config.frame_seconds)
+        self.condition = talker.condition(ready.script, where)[0]  # (T, D)
         self.before = self.condition.new_zeros(talker.from_codes.in_features)  # (K·64,)
-        self.noise = torch.Generator().manual_seed(seed)
         self.wave = waveform(speaker.codec, speaker.vocoder, self._chunks())
 
     @property
@@ -98,7 +94,7 @@ class TalkerRows:
         before = torch.stack([one.before for one in rows])[:, None]  # (B, 1, K·64)
         cache, starts = self.store.ready(), self.store.starts()
         x = self.talker.frames(condition, before, cache, starts)[:, -1]  # (B, D)
-        codes, vectors = self.talker.frame(x, TEMPERATURE, [one.noise for one in rows])
+        codes, vectors = self.talker.frame(x, 0.0, [])
         self.store.grow()
         for one, code, vector in zip(rows, codes, vectors, strict=True):
             one.before, one.made = vector, one.made + 1

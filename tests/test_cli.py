@@ -277,7 +277,7 @@ def test_closed_output_is_no_traceback(shipped_dir):
         ("--text", "a", "--audio_out", "."),
         ("--text", "a", "--audio_out", "o.mp4"),
         ("--text", "a", "--audio_out", "/proc/o.wav"),
-        ("--text", "a", "--voice", "slt"),
+        ("--text", "a", "--voice", "emma"),
         ("--text", "a", "--speed", "1.5"),
         ("--say", "a", "--audio_out", "o.wav", "--speed", "0"),
         ("--say", "a", "--audio_out", "o.wav", "--speed", "nan"),

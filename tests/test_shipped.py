@@ -16,13 +16,11 @@ from inference import Omni, generate
 from inference.normalisation import normalise
 from inference.speech import TEMPERATURE
 from models.codec import MelCodec
-from models.frontend import VOICES
 from models.image import image_to_tensor
 from models.mel import log_mel
-from models.phones import IDS
-from models.refine import refine
 from models.talker import Talker, align
 from models.thinker import Thinker
+from training.objectives.talker import as_tensors, script_of
 
 ROOT = Path(__file__).resolve().parent.parent
 SCENES = Path(__file__).parent / "fixtures" / "scenes"
@@ -150,12 +148,11 @@ def test_speech_is_heard_and_shuffled_speech_is_not(omni):
 @torch.inference_mode()
 def test_streamed_speech_equals_one_call_of_each_network(omni):
     speaker, text = omni.speaker, "The red circle is above the blue square, near the house."
-    chunks = list(speaker.sounds(text, "rms", seed=1))
-    ready = speaker.frontend(normalise(text), "rms")
-    said = ready.phones[None], ready.starts[None], ready.seconds[None], torch.tensor([0])
-    codes, _ = speaker.talker.generate(*said, TEMPERATURE, 1)
+    chunks = list(speaker.sounds(text, "emma", seed=1))
+    ready = speaker.frontend(normalise(text), "emma")
+    codes, _ = speaker.talker.generate(ready.script, ready.seconds, TEMPERATURE, 1)
     mel = speaker.codec.decode(codes)
-    whole = refine(speaker.vocoder(mel), mel)[0].numpy()
+    whole = speaker.vocoder(mel)[0].numpy()
     assert len(chunks) > 1
     assert abs(np.concatenate(chunks) - whole).max() < 1e-2 * abs(whole).max()
 
@@ -170,14 +167,10 @@ def test_shuffled_text_makes_the_talker_clearly_worse():
     for clip in samples("test"):
         wave = torch.from_numpy(clip["wave"] / 32768.0).float()
         codes = codec.encode(log_mel(torch.nn.functional.pad(wave, (0, -len(wave) % 640)))[None])
-        phones = torch.tensor([[IDS[phone] for phone, *_ in clip["phones"]]])
-        seconds = torch.tensor([[end - start for _, start, end, *_ in clip["phones"]]])
-        where = align(seconds, talker.config.frame_seconds, torch.tensor([codes.shape[1]]))
-        word = [entry[3] for entry in clip["phones"]]
-        starts = torch.tensor([[w >= 0 and w != v for w, v in zip(word, [-1, *word])]]).long()
-        voice = torch.tensor([list(VOICES).index(clip["voice"])])
-        order = torch.randperm(phones.shape[1], generator=torch.Generator().manual_seed(0))
-        for name, said in (("true", phones), ("shuffled", phones[:, order])):
-            first = talker(said, starts, voice, where, codes)[0]
+        said = {name: value[None] for name, value in as_tensors(clip).items()}
+        where = align(said["seconds"], talker.config.frame_seconds, torch.tensor([codes.shape[1]]))
+        order = torch.randperm(said["phones"].shape[1], generator=torch.Generator().manual_seed(0))
+        for name, phones in (("true", said["phones"]), ("shuffled", said["phones"][:, order])):
+            first = talker(script_of(said | {"phones": phones}), where, codes)[0]
             losses[name] += float(torch.nn.functional.cross_entropy(first[0], codes[0, :, 0]))
     assert losses["shuffled"] > losses["true"] + 0.5 * len(samples("test"))

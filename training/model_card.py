@@ -28,7 +28,7 @@ GENERATED = {
     "thinker": "conversations of a small world with exact answers, and captions of scenes",
     "omni": (
         "conversations, pictures and clips drawn from scene graphs (shapes, Noto emoji, signs), "
-        "and speech by flite, festival, espeak-ng and (for hearing) Kokoro-82M and Hibari, all made by "
+        "and speech by flite, festival, espeak-ng, Kokoro-82M and Hibari, all made by "
         "this repository from seeds"
     ),
 }
@@ -149,7 +149,7 @@ Held-out scenes, wordings, sentences and voices, each beside its control, by `py
 It sees drawn scenes: plain shapes, emoji-like objects, short signs. Of a photograph it names the one
 thing that fills it, among the 120 that it knows; details, several things and other things are beyond it. It
 hears English in voices like the synthetic ones it learnt from, as well as the scores above say: a
-word error rate near or above 100 % means that it cannot transcribe. It speaks in the voices of
-flite, which sound synthetic. It knows the few facts it was taught and makes up what it does not
-know: it is no source of facts or advice.
+word error rate near or above 100 % means that it cannot transcribe. It speaks in four
+voices that it learnt from Hibari and Kokoro-82M. It knows the few facts it was taught and makes up
+what it does not know: it is no source of facts or advice.
 """

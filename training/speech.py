@@ -11,41 +11,46 @@ import random
 import re
 from pathlib import Path
 
+from data.crops import CropReader
 from data.speech import sentences
-from data.speech.tts_corpus import build_lexicon, build_speaking
+from data.speech.pronunciations import build_lexicon
+from data.speech.speaking_sets import build_set
 from models.codec import MelCodec
 from models.frontend import Frontend
+from models.mel import FRAME_RATE, HOP
 from models.omni import save_part
 from models.talker import Talker
 from models.vocoder import Vocoder
 from training.objective import Paths
 
-DEV_UTTERANCES = 200
+DEV_SHARE = 0.05  # utterances to validate on, of those to train on
 RARE_WORDS = 40_000  # of cmudict, beside the common words: enough to learn English spelling from
 WORD = re.compile(r"[a-z]{2,16}")
 
 
 def prepare_speech(config: dict, paths: Paths) -> None:
-    """Make what is missing of the speaking shards and of the pronunciation lexicon."""
-    data = config["data"]
-    source = data.get("source", "flite")
-    folder = str(paths.real) if paths.real else None
-    for split, count in (("train", data["utterances"]), ("dev", DEV_UTTERANCES)):
-        build_speaking(
-            paths.data / f"speaking_{split}",
-            count,
-            seed=config["seed"],
-            split=split,
-            workers=config["workers"],
-            text_folder=folder,
-            source=source,
-        )
+    """Make what is missing of the sets of speech that a stage names."""
+    real = str(paths.real) if paths.real else None
+    for name, count in config["data"]["speech"].items():
+        for split, wanted in (("train", count), ("dev", max(1, round(count * DEV_SHARE)))):
+            folder = paths.data / f"{name}_{split}"
+            build_set(name, folder, wanted, config["seed"], split, config["workers"], real)
+
+
+def crops(config: dict, paths: Paths, seconds: float, split: str = "train") -> CropReader:
+    """Crops of `seconds` from the sets of speech that a stage names, in its shares."""
+    data, samples = config["data"], round(seconds * FRAME_RATE) * HOP
+    shares = {paths.data / f"{name}_{split}": float(data["shares"][name]) for name in data["speech"]}
+    if split != "train":
+        return CropReader(shares, samples, seed=0)
+    counts = {paths.data / f"{name}_train": count for name, count in data["speech"].items()}
+    return CropReader(shares, samples, config["seed"], counts, data.get("noisy", 0.0))
 
 
 def prepare_lexicon(config: dict, paths: Paths) -> None:
-    """Make the lexicon if it is missing: flite's phones of common words and of cmudict's."""
+    """Make the lexicon if it is missing: phones of common words and of cmudict's."""
     path = paths.data / "lexicon.jsonl"
-    if path.exists() or config["data"].get("source") == "samples":
+    if path.exists() or "samples" in config["data"]["speech"]:
         return
     words = list(sentences.vocabulary(str(paths.real) if paths.real else None))
     if paths.real:

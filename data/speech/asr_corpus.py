@@ -151,7 +151,7 @@ class _SampleMaker:
         snr = None
         if self.split == "train":
             wave, snr = disturb(wave, np.roll(wave, len(wave) // 2), rng)
-        record = {"text": sample["text"], "voice": f"flite:{sample['voice']}", "corpus": "samples",
+        record = {"text": sample["text"], "voice": sample["voice"], "corpus": "samples",
                   "kind": "sentence", "seconds": round(len(wave) / SAMPLE_RATE, 3), "noise_db": snr}
         return record, {"mel": mel_of(wave)}
 

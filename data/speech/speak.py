@@ -5,7 +5,7 @@ import random
 import numpy as np
 
 from data.speech.augment import change_speed
-from data.speech.tts import espeak, festival, flite, hibari, kokoro
+from data.speech.tts import aligned, espeak, festival, flite
 from data.speech.voices import Voice
 
 
@@ -22,10 +22,9 @@ def speak(text: str, voice: Voice, rng: random.Random, vary: bool = True) -> np.
             if vary else (160, 50, 50)
         )
         wave = espeak.synthesise(text, voice.name, rate, pitch, spread)
-    elif voice.engine == "kokoro":
-        wave = kokoro.synthesise(text, voice.name, rng.uniform(0.85, 1.3) if vary else 1.0)
-    elif voice.engine == "hibari":
-        wave = hibari.synthesise(text, voice.name, rng.uniform(0.8, 1.3) if vary else 1.0)
+    elif voice.engine in aligned.ENGINES:
+        speed = rng.uniform(0.8, 1.3) if vary else 1.0
+        wave = aligned.say(text, voice.engine, voice.name, speed)
     else:
         stretch = rng.uniform(0.85, 1.2) if vary else 1.0
         f0 = voice.f0 * rng.uniform(0.75, 1.6) if vary and voice.f0 else None

@@ -71,6 +71,16 @@ _KOKORO_VOICES = tuple(
     for kind, names in _KOKORO.items()
     for name in names.split()
 )
+# Of Kokoro's voices these are in no training set of codec and vocoder: held out whole.
+KOKORO_HELD_OUT = {
+    "dev": ("kokoro:af_nova", "kokoro:bm_daniel"),
+    "test": ("kokoro:am_eric", "kokoro:bf_lily", "kokoro:jm_kumo", "kokoro:zf_xiaoni"),
+}
+KOKORO_TRAIN = tuple(
+    voice.label
+    for voice in _KOKORO_VOICES
+    if not any(voice.label in held for held in KOKORO_HELD_OUT.values())
+)
 _HEART = Voice("hibari", "heart", 1)
 # People who speak another language, and English with its accent (data/speech/tts/accents.py).
 _ACCENTED = tuple(

@@ -1,8 +1,8 @@
 """Text normalisation: text -> words as they are said.
 
 Numbers, dates, times, money, units, codes, abbreviations, acronyms, addresses and marks become
-words. The result is a list of lower-case words of a-z and apostrophes, with "," and "." where a
-pause belongs. Letters of other scripts are reduced to Latin where Unicode decomposes them, else
+words. The result is a list of lower-case words of a-z and apostrophes, with the marks "," "." "?" "!"
+where a phrase ends. Letters of other scripts are reduced to Latin where Unicode decomposes them, else
 left out. How a word sounds is the front end's business.
 """
 
@@ -14,6 +14,7 @@ from inference.normalisation.names import LETTERS, NAMES, WEB
 from inference.normalisation.quantities import MEASURES, MONEY, NUMBERS
 from inference.normalisation.rules import apply
 from inference.normalisation.tables import LETTER_NAMES
+from inference.normalisation.words import STRENGTH as MARKS
 from inference.normalisation.words import plain_characters, to_words
 from models.errors import UserError
 
@@ -24,22 +25,22 @@ RULES = [
 
 
 def normalise(text: str) -> list[str]:
-    """Words and pauses of `text`; never empty.
+    """Words and marks of `text`; never empty.
 
     Raises:
         UserError: nothing in it can be said.
     """
     spoken = _spoken(text)
-    while spoken and spoken[0] in ",.":
+    while spoken and spoken[0] in MARKS:
         spoken.pop(0)
     if not spoken:
         raise UserError(f"nothing to say in {text[:40]!r}: give it words, numbers or symbols")
-    return [LETTER_NAMES["a"]] if [w for w in spoken if w not in ",."] == ["a"] else spoken
+    return [LETTER_NAMES["a"]] if [w for w in spoken if w not in MARKS] == ["a"] else spoken
 
 
 def can_say(text: str) -> bool:
     """Whether anything in `text` is speakable."""
-    return any(word not in ",." for word in _spoken(text))
+    return any(word not in MARKS for word in _spoken(text))
 
 
 def _spoken(text: str) -> list[str]:

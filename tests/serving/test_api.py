@@ -125,7 +125,7 @@ def test_speech_in_and_out(client, omni):
     sound = {"data": base64.b64encode(QUESTION.read_bytes()).decode(), "format": "wav"}
     reply = ask(
         client, [{"type": "input_audio", "input_audio": sound}], modalities=["text", "audio"],
-        audio={"voice": "rms", "format": "wav"},
+        audio={"voice": "fenrir", "format": "wav"},
     ).choices[0].message
     assert reply.audio.transcript == omni.chat(audio=QUESTION)
     wave, rate = soundfile.read(io.BytesIO(base64.b64decode(reply.audio.data)))
@@ -138,7 +138,7 @@ def test_speech_in_and_out(client, omni):
 @pytest.mark.parametrize("kind", ["wav", "flac", "mp3", "opus"])
 def test_speech_is_written_in_every_format(client, kind):
     said = client.audio.speech.create(
-        model="muomni", voice="rms", input="Hello world.", response_format=kind
+        model="muomni", voice="fenrir", input="Hello world.", response_format=kind
     )
     # FFmpeg, as players do: a FLAC that is sent while it is made cannot say how long it will be.
     with av.open(io.BytesIO(said.content)) as file:

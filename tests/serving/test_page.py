@@ -183,7 +183,7 @@ def test_speaks_and_shows_the_time_to_the_first_sound(browse, server):
     assert re.search(r"first sound \d\.\d\d s", page.inner_text(".times"))
     body = server.requests[-1][1]
     assert body["modalities"] == ["text", "audio"]
-    assert body["audio"] == {"voice": "slt", "format": "pcm16"}
+    assert body["audio"] == {"voice": "emma", "format": "pcm16"}
     page.click("#send")  # it is still sounding: the button stops it
     until(page, "() => document.getElementById('player').paused")
 

@@ -8,12 +8,11 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from data.crops import CropReader
 from models.codec import CodecConfig, MelCodec
-from models.mel import FRAME_RATE, HOP, log_mel
+from models.mel import log_mel
 from models.quantizer import perplexity
 from training.objective import Loss, Paths, to_device
-from training.speech import prepare_speech
+from training.speech import crops, prepare_speech
 
 CROP_SECONDS = 1.92  # 48 code frames
 COMMITMENT = 0.25  # weight of the commitment loss
@@ -48,10 +47,8 @@ class CodecObjective:
     def __init__(self, config: dict, paths: Paths):
         self.model = CodecTask(CodecConfig(**config["model"]))
         self.size = config["train"]["batch_size"]
-        utterances = config["data"]["utterances"]
-        samples = round(CROP_SECONDS * FRAME_RATE) * HOP
-        self.train = CropReader(paths.data / "speaking_train", samples, config["seed"], utterances)
-        self.dev = CropReader(paths.data / "speaking_dev", samples, seed=0)
+        self.train = crops(config, paths, CROP_SECONDS)
+        self.dev = crops(config, paths, CROP_SECONDS, "dev")
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         """Log-mels of this rank's crops."""

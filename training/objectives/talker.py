@@ -9,6 +9,7 @@ and can live with its own mistakes.
 from __future__ import annotations
 
 import json
+import random
 from pathlib import Path
 
 import numpy as np
@@ -17,35 +18,46 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from data.shards import ShardReader
+from data.speech import rising
 from data.speech.samples import FOLDER as SAMPLES
 from models.codec import MelCodec
-from models.duration import DurationConfig
 from models.frontend import VOICES, Frontend, FrontendConfig
 from models.g2p import G2PConfig, can_learn, letters_to_ids
 from models.mel import log_mel
-from models.phones import IDS, PAD_ID
-from models.talker import Talker, TalkerConfig, align
+from models.phones import IDS, MARKS, PAD_ID
+from models.prosody import ProsodyConfig
+from models.talker import Script, Talker, TalkerConfig, align
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.speech import prepare_lexicon, prepare_speech
 
 POOL = 16  # batches drawn together and sorted by length, so that little is padding
 WRONG_CODE = 0.10  # share of heard codes replaced by random ones
 DEAF_FRAME = 0.15  # share of frames whose past is not heard at all
-CODEBOOK_WEIGHTS = (1.0, 0.6, 0.4, 0.3)  # the first carries most of what is understood
-DURATION_WEIGHT, G2P_WEIGHT = 2.0, 0.5
-WORDS, WORDS_POOL = 64, 4  # words a step for the grapheme-to-phone model, and draws per word
-VALIDATION_UTTERANCES = 48
+CODEBOOK_WEIGHTS = (1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.2, 0.2)  # the first carries most of what is understood
+DURATION_WEIGHT, PITCH_WEIGHT, G2P_WEIGHT = 2.0, 2.0, 0.5
+WORDS, WORDS_POOL = 128, 4  # words a step for the grapheme-to-phone model, and draws per word
+VALIDATION_UTTERANCES = 24  # of each set
 Entry = tuple[str, tuple[str, ...]]  # a word and its phones
 
 
 class Utterances:
     """Aligned utterances as tensors, with their codes; each is computed once and kept."""
 
-    def __init__(self, folder: Path, codec: MelCodec, count: int | None = None):
-        self.reader, self.codec = ShardReader(folder), codec
-        total = min(count or len(self.reader), len(self.reader))
-        self.picks = [i for i in range(total) if self.reader.record(i)["voice"] in VOICES]
-        self.frames = [self.reader.record(i)["phones"][-1][2] for i in self.picks]  # seconds
+    def __init__(self, folders: dict[Path, int], codec: MelCodec, asked: float | None = None):
+        """
+        Args:
+            asked: share of short statements that become questions; the end of questions then rises
+                (data/speech/rising.py). None: as the teachers said them.
+        """
+        self.codec, self.asked = codec, asked
+        self.readers = [ShardReader(folder) for folder in folders]
+        self.picks = [
+            (r, i)
+            for r, (reader, count) in enumerate(zip(self.readers, folders.values(), strict=True))
+            for i in range(min(count, len(reader)))
+        ]
+        self.records = [self.readers[r].record(i) for r, i in self.picks]
+        self.frames = [record["phones"][-1][2] for record in self.records]  # seconds
         self.kept: dict[int, dict[str, Tensor]] = {}
 
     def __len__(self) -> int:
@@ -54,8 +66,7 @@ class Utterances:
     def words(self) -> list[Entry]:
         """Every word said, with the phones it was said with, once per time it was said."""
         out = []
-        for i in self.picks:
-            record = self.reader.record(i)
+        for record in self.records:
             sounds: dict[int, list[str]] = {}
             for phone, _, _, word, _ in record["phones"]:
                 if word >= 0:
@@ -66,19 +77,17 @@ class Utterances:
     @torch.no_grad()
     def __getitem__(self, n: int) -> dict[str, Tensor]:
         if n not in self.kept:
-            item = self.reader[self.picks[n]]
+            reader, i = self.picks[n]
+            item = self.readers[reader][i]
+            if self.asked is not None:
+                turned = random.Random(f"asked-{n}").random() < self.asked
+                item = rising.raised(rising.asked(item) if turned else item)
             wave = torch.from_numpy(item["wave"].astype(np.float32) / 32768.0)
             spare = -len(wave) % (4 * 160)  # fill the last code frame with silence
             with torch.autocast("cpu", enabled=False):
                 mel = log_mel(F.pad(wave, (0, spare)))
                 codes = self.codec.encode(mel[None])[0]  # (T, K)
-            words = [word for *_, word, _ in item["phones"]]
-            starts = [w >= 0 and w != before for w, before in zip(words, [-1, *words], strict=False)]
-            self.kept[n] = {
-                "phones": torch.tensor([IDS[phone] for phone, *_ in item["phones"]]),
-                "starts": torch.tensor(starts).long(),
-                "seconds": torch.tensor([end - start for _, start, end, *_ in item["phones"]]),
-                "voice": torch.tensor(list(VOICES).index(item["voice"])),
+            self.kept[n] = as_tensors(item) | {
                 "codes": codes.to(torch.int16),
             }
         return self.kept[n]
@@ -88,12 +97,36 @@ class Utterances:
         items = [self[n] for n in picks]
         batch = {
             key: nn.utils.rnn.pad_sequence([item[key] for item in items], batch_first=True)
-            for key in ("phones", "starts", "seconds", "codes")
+            for key in ("phones", "starts", "marks", "hertz", "seconds", "codes")
         }
         batch["codes"] = batch["codes"].long()
         batch["voice"] = torch.stack([item["voice"] for item in items])
         batch["frames"] = torch.tensor([len(item["codes"]) for item in items])
         return batch
+
+
+def as_tensors(item: dict) -> dict[str, Tensor]:
+    """An aligned utterance's phones with all that is known of each, (P,), and its voice ()."""
+    words = [word for *_, word, _ in item["phones"]]
+    starts = [w >= 0 and w != before for w, before in zip(words, [-1, *words], strict=False)]
+    return {
+        "phones": torch.tensor([IDS[phone] for phone, *_ in item["phones"]]),
+        "starts": torch.tensor(starts).long(),
+        "marks": torch.tensor([MARKS.index(mark) for mark in item["marks"]]),
+        "hertz": torch.tensor(item["pitch"]),
+        "seconds": torch.tensor([end - start for _, start, end, *_ in item["phones"]]),
+        "voice": torch.tensor(voice_number(item["voice"])),
+    }
+
+
+def voice_number(label: str) -> int:
+    """Which of VOICES a teacher's label means: "kokoro:bf_emma" is emma."""
+    return list(VOICES).index(label.split(":")[-1].split("_")[-1])
+
+
+def script_of(batch: dict[str, Tensor]) -> Script:
+    """What a batch is to say."""
+    return Script(*(batch[key] for key in ("phones", "starts", "marks", "hertz", "voice")))
 
 
 def read_lexicon(path: Path, split: str) -> list[Entry]:
@@ -123,7 +156,8 @@ class TalkerTask(nn.Module):
         phones, codes, frames = batch["phones"], batch["codes"], batch["frames"]
         where = align(batch["seconds"], self.talker.config.frame_seconds, frames)
         heard = self._heard(codes) if self.training else None
-        logits = self.talker(phones, batch["starts"], batch["voice"], where, codes, heard)
+        script = script_of(batch)
+        logits = self.talker(script, where, codes, heard)
         real = torch.arange(codes.shape[1], device=codes.device) < frames[:, None]  # (B, T)
         logs, weight = {}, float(frames.sum())
         total = codes.new_zeros((), dtype=torch.float32)
@@ -132,11 +166,11 @@ class TalkerTask(nn.Module):
             total = total + CODEBOOK_WEIGHTS[k] * misses
             logs[f"code_{k}"] = misses.detach()
         count = float((phones != PAD_ID).sum())
-        duration = self.frontend.duration.loss(
-            phones, batch["starts"], batch["voice"], batch["seconds"]
+        duration, pitch = self.frontend.prosody.loss(
+            phones, script.starts, script.marks, script.voice, batch["seconds"], script.hertz
         )
-        total = total + DURATION_WEIGHT * duration * weight / count
-        logs["duration"] = (duration.detach(), count)
+        total = total + (DURATION_WEIGHT * duration + PITCH_WEIGHT * pitch) * weight / count
+        logs |= {"duration": (duration.detach(), count), "pitch": (pitch.detach(), count)}
         sounds = batch["words"]["sounds"]
         spelling = self.frontend.g2p.loss(batch["words"]["letters"], sounds)
         count = float((sounds != PAD_ID).sum())
@@ -170,10 +204,12 @@ class TalkerObjective:
         self.model = TalkerTask(TalkerConfig(**sizes), frontend_config(front))
         self.model.talker.set_codebooks(codec.quantizer.codebooks)
         self.seed, self.size = config["seed"], config["train"]["batch_size"]
-        self.train = Utterances(
-            paths.data / "speaking_train", codec, config["data"]["utterances"]
-        )
-        self.dev = Utterances(paths.data / "speaking_dev", codec, VALIDATION_UTTERANCES)
+        speech = config["data"]["speech"]
+        asked = config["data"].get("asked")
+        train = {paths.data / f"{n}_train": count for n, count in speech.items()}
+        self.train = Utterances(train, codec, asked)
+        dev = {paths.data / f"{n}_dev": VALIDATION_UTTERANCES for n in speech}
+        self.dev = Utterances(dev, codec, asked)
         lexicon = paths.data / "lexicon.jsonl"
         if not lexicon.exists():
             lexicon = SAMPLES / "lexicon.jsonl"
@@ -210,7 +246,7 @@ class TalkerObjective:
         """Loss per code, the same with the phones shuffled, durations, spelling of unseen words."""
         model = self.model
         batch = self.dev.gather(list(range(len(self.dev))))
-        batch["words"] = word_batch(self.unseen[:WORDS])
+        batch["words"] = word_batch(self.unseen[:64])
         batch = to_device(batch, next(model.parameters()).device)
         figures = first_codes(model, batch)
         order = torch.randperm(
@@ -241,8 +277,8 @@ def frontend_config(sizes: dict) -> FrontendConfig:
         num_heads=sizes["num_heads"],
         intermediate_size=sizes["intermediate_size"],
     )
-    duration = DurationConfig(hidden_size=sizes["duration_size"], num_voices=len(VOICES))
-    return FrontendConfig(voices=dict(VOICES), g2p=vars(g2p), duration=vars(duration))
+    prosody = ProsodyConfig(hidden_size=sizes["prosody_size"], num_voices=len(VOICES))
+    return FrontendConfig(voices=dict(VOICES), g2p=vars(g2p), prosody=vars(prosody))
 
 
 def first_codes(model: TalkerTask, batch: dict) -> dict[str, float]:

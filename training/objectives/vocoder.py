@@ -1,7 +1,9 @@
-"""Objective of the vocoder stage: a waveform whose spectra equal those of the true one.
+"""Objective of the vocoder stage: spectra like the true ones, and discriminators to be convinced.
 
-Most of the crops are heard through the codec first, as the talker's speech will be. There is no
-adversary: at this size and time it costs more than it gives.
+Most of the crops pass the codec first, as the Talker's speech will. The first part of the run
+learns from spectra alone, which is quick; then multi-period and multi-resolution discriminators
+join in, as in Vocos (arXiv:2306.00814). One backward pass serves both sides: the discriminators see
+the made waveform detached, the vocoder sees the discriminators frozen.
 """
 
 from __future__ import annotations
@@ -12,18 +14,24 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from data.crops import CropReader
 from models.codec import MelCodec
-from models.mel import FRAME_RATE, HOP, log_mel
+from models.discriminator import (
+    Discriminators,
+    discriminator_loss,
+    feature_matching,
+    generator_loss,
+)
+from models.mel import log_mel
 from models.vocoder import Vocoder, VocoderConfig
 from training.objective import Loss, Paths, to_device
-from training.speech import prepare_speech
+from training.speech import crops, prepare_speech
 
 CROP_SECONDS = 0.64  # 64 mel frames, 16 code frames
 CODEC_SHARE = 0.75  # of the crops: that is what it will mostly hear
 RESOLUTIONS = ((256, 64), (512, 128), (1024, 160), (2048, 400))  # (window, hop) in samples
 SAMPLED = 2  # resolutions a step: spectra cost more than the network
 MEL_WEIGHT = 1.0
+SPECTRA_WEIGHT, ADVERSARY_WEIGHT, FEATURE_WEIGHT = 3.0, 0.5, 2.0  # once discriminators take part
 VALIDATION_CROPS = 32
 FLOOR = 1e-4  # amplitude; spectra are compared above it
 
@@ -45,11 +53,11 @@ def spectral_loss(made: Tensor, true: Tensor, size: int, hop: int) -> Tensor:
 
 
 class VocoderTask(nn.Module):
-    """The vocoder with its loss: forward(batch) -> Loss."""
+    """The vocoder and its discriminators with their losses: forward(batch) -> Loss."""
 
     def __init__(self, config: VocoderConfig):
         super().__init__()
-        self.vocoder = Vocoder(config)
+        self.vocoder, self.discriminators = Vocoder(config), Discriminators()
 
     def forward(self, batch: dict[str, Tensor]) -> Loss:
         wave, mel = batch["wave"], batch["mel"]  # (B, samples), (B, 128, T)
@@ -60,8 +68,30 @@ class VocoderTask(nn.Module):
             fit = torch.stack(spectra).mean()
             mel_fit = F.l1_loss(log_mel(made), log_mel(wave))
         B = len(wave)
-        total = (fit + MEL_WEIGHT * mel_fit) * B
-        return Loss(total, B, {"spectra": fit.detach() * B, "mel": mel_fit.detach() * B})
+        total, logs = fit + MEL_WEIGHT * mel_fit, {"spectra": fit, "mel": mel_fit}
+        if batch.get("adversary"):
+            judged = self.judge(made, wave)
+            total = SPECTRA_WEIGHT * total + sum(
+                weight * judged[name]
+                for name, weight in (("discriminator", 1.0), ("adversary", ADVERSARY_WEIGHT),
+                                     ("features", FEATURE_WEIGHT))
+            )
+            logs |= judged
+        return Loss(total * B, B, {name: value.detach() * B for name, value in logs.items()})
+
+    def judge(self, made: Tensor, wave: Tensor) -> dict[str, Tensor]:
+        """Losses of the discriminators, and of the vocoder against them. made, wave (B, samples)"""
+        real_scores, real_seen = self.discriminators(wave)
+        made_scores, _ = self.discriminators(made.detach())
+        truth = [[layer.detach() for layer in layers] for layers in real_seen]
+        self.discriminators.requires_grad_(False)  # the graph below holds them as constants
+        scores, seen = self.discriminators(made)
+        self.discriminators.requires_grad_(True)
+        return {
+            "discriminator": discriminator_loss(real_scores, made_scores),
+            "adversary": generator_loss(scores),
+            "features": feature_matching(truth, seen),
+        }
 
 
 class VocoderObjective:
@@ -70,21 +100,20 @@ class VocoderObjective:
     def __init__(self, config: dict, paths: Paths):
         self.model = VocoderTask(VocoderConfig(**config["model"]))
         self.size = config["train"]["batch_size"]
+        self.adversary_from = round(config["data"]["adversary_from"] * config["train"]["steps"])
         self.codec = MelCodec.from_pretrained(paths.need("codec"))
-        utterances = config["data"]["utterances"]
-        samples = round(CROP_SECONDS * FRAME_RATE) * HOP
-        self.train = CropReader(paths.data / "speaking_train", samples, config["seed"], utterances)
-        self.dev = CropReader(paths.data / "speaking_dev", samples, seed=0)
+        self.train = crops(config, paths, CROP_SECONDS)
+        self.dev = crops(config, paths, CROP_SECONDS, "dev")
 
     @torch.no_grad()
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         """True waveforms and their mels, some of them heard through the codec."""
-        wave = torch.from_numpy(self.train.batch(step, self.size, rank, world))
+        wave = torch.from_numpy(self.train.batch(step, self.size, rank, world))  # (B, samples)
         mel = log_mel(wave)  # (B, 128, T)
         through = round(CODEC_SHARE * len(mel))
         with torch.autocast("cpu", enabled=False):
             mel[:through] = self.codec.decode(self.codec.encode(mel[:through]))
-        return {"wave": wave, "mel": mel}
+        return {"wave": wave, "mel": mel, "adversary": step >= self.adversary_from}
 
     def validate(self) -> dict[str, float]:
         """The loss on unseen sentences: from true mels, and through the codec."""

