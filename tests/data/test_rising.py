@@ -37,9 +37,11 @@ def test_the_end_climbs_and_the_rest_stays():
     questions = [raised(asked(s)) for s in told]
     before, after = ([final_pitch(s["wave"] / 32768.0) for s in items] for items in (told, questions))
     assert len(told) > 10 and np.mean(np.log2(after) - np.log2(before)) > 1 / 12  # a semitone
+    alike = []
     for one, other in zip(told, questions, strict=True):
         half = len(one["phones"]) // 3
         assert other["pitch"][:half] == one["pitch"][:half] and other["pitch"] != one["pitch"]
         end = int(one["phones"][half][1] * 16_000)
         start, same = (item["wave"][:end].astype(float) for item in (one, other))
-        assert np.corrcoef(start, same)[0, 1] > 0.8  # overlap-add moves single periods
+        alike.append(np.corrcoef(start, same)[0, 1])
+    assert np.median(alike) > 0.9  # overlap-add moves single periods
