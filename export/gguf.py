@@ -194,7 +194,7 @@ def export_to_gguf(
 
     Args:
         model: an Omni, OmniModel or Thinker, loaded from a folder.
-        quantization_type: one of TYPES, or of MADE_BY_LLAMA (by llama.cpp's quantiser).
+        quantization_type: one of TYPES, or of MADE_BY_LLAMA.
         llama_cpp_path: where `llama-quantize` is; default: the PATH, else llama.cpp's library.
         tokenizer: default: the folder's.
         name: in the metadata; default: the file's.
