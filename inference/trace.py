@@ -193,7 +193,7 @@ def trace_speech(
     voice: str | None = None,
     speed: float = 1.0,
     vocoder: str = "neural",
-    seed: int = 0,
+    seed: int | None = None,
 ) -> list[Spoken]:
     """Say a text once more, as `Speaker.speak_stream` does, keeping what is in between."""
     voice = voice or speaker.voices[0]
@@ -203,7 +203,7 @@ def trace_speech(
         ready, frames = speaker.codes(sentence, voice, speed, seed=seed)
         codes = torch.cat(list(frames))  # (T, K)
         chunks = codes[None].split(CHUNK, 1)  # each (1, t, K)
-        sound = waveform(speaker.codec, speaker.vocoder, chunks, vocoder, seed=seed)
+        sound = waveform(speaker.codec, speaker.vocoder, chunks, vocoder, seed=seed or 0)
         said.append(
             Spoken(
                 sentence,
