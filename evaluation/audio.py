@@ -2,22 +2,28 @@
 
 Controls: another clip's sound (the transcript must not fit), the Thinker's transcript without CTC,
 hybrid decoding without the n-gram language model, and pocketsphinx on the same waveforms. Recorded
-speech of held-out speakers is measured where the real data is there.
+speech of held-out speakers is measured where the real data is there, and long sentences of books in
+natural voices that no stage heard where Kokoro's weights are.
 """
 
 from __future__ import annotations
 
+import random
 from collections import defaultdict
+from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
 
 import numpy as np
 import torch
 
-from data.shards import ShardReader
-from data.speech.asr_corpus import HearingMaker, build_hearing, dequantise_mel
+from data.shards import ShardReader, generate
+from data.speech import sentences
+from data.speech.asr_corpus import HearingMaker, build_hearing, dequantise_mel, mel_of
 from data.speech.asr_recorded import PEAK, build_real_hearing, kind_of, recordings
 from data.speech.augment import set_peak
+from data.speech.tts import aligned, kokoro
+from data.speech.voices import KOKORO_HELD_OUT
 from evaluation.asking import Asker, another, user_turn
 from evaluation.judge import hear
 from evaluation.results import error_rate, rate
@@ -29,6 +35,7 @@ from models.omni import TRANSCRIBE_QUESTION
 CLIPS = 600  # of each set
 SPHINX = 100  # clips that pocketsphinx hears too: it takes seconds for each
 NOISE_DB = 10.0  # signal to noise of the noisy set
+NATURAL, NATURAL_WORDS = 100, range(12, 26)  # long natural sentences, and how long they are
 
 
 def measure(setting: Setting) -> Measured:
@@ -45,6 +52,8 @@ def measure(setting: Setting) -> Measured:
         figures["quiet/without_ngram"] = error_rate(compared(quiet, said), SEED)
     figures |= sphinx([maker(setting).wave(i) for i in range(setting.count(SPHINX))], setting, "quiet")
     figures |= transcribe(asker, records(heard(setting, NOISE_DB), n), "noisy")
+    if kokoro.available():
+        figures |= transcribe(asker, natural(setting), "natural")
     return figures | (measure_recorded(asker, setting, n) if setting.real_dir else {})
 
 
@@ -63,6 +72,34 @@ def measure_recorded(asker: Asker, setting: Setting, n: int) -> Measured:
     said = transcripts(asker, words, "commands")
     right = [errors == 0 for errors, _ in compared(words, said)]
     return figures | {"commands/right": rate(right, SEED)}
+
+
+@dataclass(frozen=True)
+class NaturalMaker:
+    """Long sentence number `index` of a book, in an unseen voice of Kokoro; a record and its mel."""
+
+    texts: tuple[str, ...]
+
+    def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
+        voices = KOKORO_HELD_OUT["test"]
+        label, text = voices[index % len(voices)], self.texts[index]
+        wave = aligned.say(text, *label.split(":")).astype(np.float32) / 32768
+        record = {"text": text, "voice": label, "corpus": "synthetic", "kind": "sentence"}
+        return record, {"mel": mel_of(set_peak(wave, PEAK))}
+
+
+def natural(setting: Setting) -> list[dict]:
+    """Records of the long sentences, made when they are missing."""
+    folder, real = setting.data_dir / "hearing_natural", setting.real_dir
+    long = [
+        text for text in sentences.read("test", str(real) if real else None)
+        if len(text.split()) in NATURAL_WORDS
+    ]
+    random.Random(f"natural-{SEED}").shuffle(long)
+    count = min(setting.count(NATURAL), len(long))
+    make = NaturalMaker(tuple(long[:NATURAL]))
+    generate(folder, make, count, 20, setting.workers, "long natural sentences")
+    return records(ShardReader(folder), count)
 
 
 def records(clips: ShardReader, count: int, kinds: tuple[str, ...] = ()) -> list[dict]:

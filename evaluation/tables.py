@@ -94,6 +94,7 @@ def audio(results: Results) -> str:
     rows = [
         ("unseen voices, quiet", "quiet"), ("unseen voices, noise at 10 dB", "noisy"),
         ("recorded people, unseen speakers", "recorded"),
+        ("long sentences of books, unseen natural voices", "natural"),
     ]
     head = ["speech", "word error rate", "letter error rate", "against another clip's text"]
     head += ["without the n-gram model", "by the Thinker alone", "pocketsphinx"]

@@ -25,6 +25,9 @@ from models.errors import UserError
 from models.mel import SAMPLE_RATE, SILENCE, log_mel
 
 MAX_SECONDS = 8.0  # longer utterances are drawn again
+NATURAL = ("kokoro", "hibari")  # lists of voices that read whole sentences of books, rare words too
+NATURAL_SECONDS = 12.0  # longest utterance of these
+BOOK_SHARE = 0.5  # of their utterances are sentences of books
 MEL_STEPS = 15.0  # quantisation levels per natural-log unit
 MEL_OFFSET = 11.6  # just under the silence floor, ln(1e-5)
 BABBLE_VOICES = 16
@@ -93,10 +96,16 @@ class HearingMaker:
     snr_db: float | None = None  # a fixed noise level, for a noisy test set
     scenes: int = 2000  # how many scenes of the split there are to ask about
     voices: str | None = None  # a list of data/speech/voices.HEARING; None: the split's own
-    longest = MAX_SECONDS - 0.6  # seconds of speech, before the pauses around it
+
+    @property
+    def longest(self) -> float:
+        """Seconds of speech, before the pauses around it."""
+        return (NATURAL_SECONDS if self.voices in NATURAL else MAX_SECONDS) - 0.6
 
     def said(self, rng: random.Random) -> dict:
         """What is said, with its kind and what may be asked."""
+        if self.voices in NATURAL and rng.random() < BOOK_SHARE:
+            return {"text": rng.choice(sentences.read(self.split, self.folder)), "kind": "sentence"}
         return hearing_text(rng, self.split, self.folder, self.scenes)
 
     def _clean(self, rng: random.Random) -> tuple[np.ndarray, dict, Voice]:

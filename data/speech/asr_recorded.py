@@ -11,7 +11,7 @@ from pathlib import Path
 from data.readers import there
 from data.readers.speech import RATE, READERS, Recording, manifest
 from data.shards import Blobs, store
-from data.speech.asr_corpus import MAX_SECONDS, mel_of
+from data.speech.asr_corpus import NATURAL_SECONDS, mel_of
 from data.speech.augment import set_peak
 from models.errors import UserError
 
@@ -32,7 +32,7 @@ def _read(folder: Path, layout: str, split: str) -> Iterator[Recording]:
 def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
     """Utterances of a split in the order of the shards; see `build_real_hearing`."""
     for recording in _read(folder, layout, split):
-        if 0.1 <= len(recording.wave) / RATE <= MAX_SECONDS:
+        if 0.1 <= len(recording.wave) / RATE <= NATURAL_SECONDS:
             yield recording
 
 

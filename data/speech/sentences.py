@@ -96,6 +96,13 @@ def ordinary(split: str, folder: str | None = None, common_only: bool = False) -
     )
 
 
+@lru_cache(maxsize=8)
+def read(split: str, folder: str | None = None) -> tuple[str, ...]:
+    """The sentences of books and prompts of a split, long ones and rare words among them."""
+    found = books(Path(folder)) if folder else ordinary(split)
+    return tuple(dict.fromkeys(sentence for sentence in found if split_of(sentence) == split))
+
+
 def vocabulary(folder: str | None = None) -> list[str]:
     """Every word of the ordinary sentences, most frequent first."""
     sentences, _ = _all_ordinary(folder)

@@ -71,7 +71,7 @@ _KOKORO_VOICES = tuple(
     for kind, names in _KOKORO.items()
     for name in names.split()
 )
-# Of Kokoro's voices these are in no training set of codec and vocoder: held out whole.
+# Of Kokoro's voices these are in no training set, of hearing nor of codec and vocoder.
 KOKORO_HELD_OUT = {
     "dev": ("kokoro:af_nova", "kokoro:bm_daniel"),
     "test": ("kokoro:am_eric", "kokoro:bf_lily", "kokoro:jm_kumo", "kokoro:zf_xiaoni"),
@@ -81,6 +81,7 @@ KOKORO_TRAIN = tuple(
     for voice in _KOKORO_VOICES
     if not any(voice.label in held for held in KOKORO_HELD_OUT.values())
 )
+_HELD_OUT = {label for labels in KOKORO_HELD_OUT.values() for label in labels}
 _HEART = Voice("hibari", "heart", 1)
 # People who speak another language, and English with its accent (data/speech/tts/accents.py).
 _ACCENTED = tuple(
@@ -98,7 +99,7 @@ LISTS = {"train": "engines", "dev": "dev", "test": "test"}  # of a split, unless
 HEARING = {
     "engines": (*_FLITE, *_ESPEAK, _KAL),
     "variants": _MORE_ESPEAK,
-    "kokoro": _KOKORO_VOICES,
+    "kokoro": tuple(voice for voice in _KOKORO_VOICES if voice.label not in _HELD_OUT),
     "hibari": (_HEART,),
     "accents": _ACCENTED,
     "dev": (_SLT_HTS, _M7),
