@@ -14,8 +14,10 @@ from data.scenes.captions import caption
 from data.scenes.clips import clip_questions, render_clip, sample_clip
 from data.scenes.follow_ups import follow_ups
 from data.scenes.questions import questions
-from data.scenes.render import render, require_emoji
-from data.scenes.scene import SIZE, sample_scene
+from data.scenes.render import render
+from data.scenes.sampling import sample_scene
+from data.scenes.scene import SIZE
+from data.scenes.sprites import require_emoji
 from models.errors import one_line_errors
 
 WIDTH, HEIGHT = 560, 300  # of a card, pixels

@@ -19,8 +19,8 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from data.scenes.labels import CELL, GRID, PLANES, label_vocab
 from data.scenes.objects import COLORS
-from data.scenes.render import CELL, GRID, PLANES, label_vocab
 from data.scenes.scene import LARGE, SIZE, SMALL, Scene
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer

@@ -31,7 +31,7 @@ from data.dialogue.word_games import common, rhyme, spell_any
 from data.english import upper
 from data.scenes.captions import caption
 from data.scenes.questions import questions
-from data.scenes.scene import sample_scene
+from data.scenes.sampling import sample_scene
 
 # kind -> (maker, weight)
 KINDS = {

@@ -13,7 +13,7 @@ from functools import cache
 
 from data.english import NUMBER_WORDS, article, upper
 from data.scenes.objects import COLORS, KINDS, SYNONYMS, plural
-from data.scenes.paraphrases import SAY, SAY_RELATION, pick
+from data.scenes.paraphrases import SAY, SAY_RELATION, Wordings, pick
 from data.scenes.scene import Scene, Thing
 from data.scenes.sights import Sight, total
 
@@ -26,7 +26,7 @@ def noun(thing: Thing, many: bool = False) -> str:
     name = plural(thing.name) if many else thing.name
     if thing.kind == "sign":
         return f"{name} that says {thing.text.lower()}"
-    return f"{thing.color} {name}" if thing.kind == "shape" else name
+    return f"{thing.color} {name}" if thing.kind == "shape" and thing.color else name
 
 
 def groups_in_order(scene: Scene) -> list[list[Thing]]:
@@ -34,12 +34,15 @@ def groups_in_order(scene: Scene) -> list[list[Thing]]:
     return sorted(scene.groups().values(), key=lambda g: sum(t.x for t in g) / len(g))
 
 
+def sight(thing: Thing) -> Sight:
+    """A thing as the chain of thought tells it."""
+    size = "" if thing.kind == "sign" else thing.size
+    return Sight(noun(thing), noun(thing, many=True), size, thing.x, thing.y)
+
+
 def sights(scene: Scene) -> list[Sight]:
     """The scene's things as the chain of thought tells them."""
-    return [
-        Sight(noun(t), noun(t, many=True), "" if t.kind == "sign" else t.size, t.x, t.y)
-        for t in scene.things
-    ]
+    return [sight(thing) for thing in scene.things]
 
 
 def list_phrase(scene: Scene) -> str:
@@ -48,6 +51,9 @@ def list_phrase(scene: Scene) -> str:
 
 
 def background_phrase(scene: Scene) -> str:
+    """"a striped blue background"."""
+    if not scene.background.color:
+        return f"a {'colorless' if scene.gray else 'mixed'} background"
     striped = "striped " if scene.background.kind == "stripes" else ""
     return article(f"{striped}{scene.background.color} background")
 
@@ -62,6 +68,14 @@ def relation_between(one: Thing, other: Thing) -> str | None:
     return "above" if dy < 0 else "below"
 
 
+def _sayings(pair: Wordings, scene: Scene) -> Wordings:
+    """Those that can be said: without the background where it has no one colour."""
+    if scene.background.color:
+        return pair
+    given, held = (tuple(t for t in templates if "{b}" not in t) for templates in pair)
+    return given, held or given
+
+
 def caption(scene: Scene, rng: random.Random, split: str) -> str:
     """One caption; scenes of two single things are told by their relation half of the time."""
     groups, background = groups_in_order(scene), background_phrase(scene)
@@ -70,14 +84,14 @@ def caption(scene: Scene, rng: random.Random, split: str) -> str:
         rng.shuffle(pair)
         relation = relation_between(*pair)
         if relation:
-            text = pick(rng, SAY_RELATION, split)
+            text = pick(rng, _sayings(SAY_RELATION, scene), split)
             return upper(
                 text.format(
                     x=article(noun(pair[0])), y=article(noun(pair[1])), r=relation, b=background
                 )
             )
     verb = "is" if len(groups[0]) == 1 else "are"
-    text = pick(rng, SAY, split).format(s=list_phrase(scene), b=background, **{"is": verb})
+    text = pick(rng, _sayings(SAY, scene), split).format(s=list_phrase(scene), b=background, **{"is": verb})
     return upper(text)
 
 
@@ -99,7 +113,7 @@ def _names() -> tuple[dict[str, str], re.Pattern]:
     either = "|".join(re.escape(form) for form in sorted(said, key=len, reverse=True))
     number = "|".join((*NUMBER_WORDS[1:], r"\d+"))
     pattern = re.compile(
-        rf"\b(?:({number}) )?(?:(?:big|large|small|little) )?"
+        rf"\b(?:({number}) )?(?:(?:big|large|small|little|tiny|huge) )?"
         rf"(?:({'|'.join(COLORS)}|grey) )?({either})\b"
     )
     return said, pattern

@@ -16,9 +16,11 @@ from data.english import article, upper
 from data.scenes.captions import noun
 from data.scenes.objects import COLORS, held_out
 from data.scenes.paraphrases import ask
-from data.scenes.questions import Question, referents
+from data.scenes.questions import Question, referents, thing_answer
 from data.scenes.render import render
-from data.scenes.scene import SIZE, Scene, Thing, sample_scene
+from data.scenes.sampling import sample_scene
+from data.scenes.scene import SIZE, SIZE_BOUNDS, Scene, Thing, size_word
+from data.scenes.styles import draw_things, grayed, seen_in_gray
 
 FRAMES = 4
 CHANGES = (
@@ -34,8 +36,16 @@ CHANGES = (
     "still",
 )
 MOVES = {"left": (-1, 0), "right": (1, 0), "up": (0, -1), "down": (0, 1)}
-TRAVEL = (70, 110)  # pixels between the first frame and the last
+SIZES = ("grows", "shrinks")
+TRAVEL = (46, 130)  # pixels between the first frame and the last
+FACTOR = (1.6, 2.4)  # between the first side and the last
+CLEAR = 6.0  # pixels between a first or last side and a bound of the size words
+GRAY = 0.06  # of the clips are black and white
 FPS = 25  # of a written file
+DOES = {  # of a change, as a verb
+    "left": "move to the left", "right": "move to the right", "up": "move up", "down": "move down",
+    "grows": "grow", "shrinks": "shrink", "appears": "appear", "disappears": "disappear",
+}
 
 
 @dataclass
@@ -48,6 +58,58 @@ class Clip:
 
     def to_dict(self) -> dict:
         return asdict(self)
+
+    @classmethod
+    def from_dict(cls, data: dict) -> Clip:
+        return cls(data["change"], data["thing"], [Scene.from_dict(f) for f in data["frames"]])
+
+    def tracks(self) -> list[list[Thing | None]]:
+        """Of each thing, what it is in each frame; None where it is not there."""
+        count = max(len(frame.things) for frame in self.frames)
+        rows = [list(frame.things) for frame in self.frames]
+        for row in rows:
+            if len(row) < count:
+                row.insert(self.thing, None)
+        return [list(track) for track in zip(*rows, strict=True)]
+
+
+@dataclass
+class Plan:
+    """How one change goes: how far, to which colour, and how much of it each frame shows."""
+
+    change: str
+    travel: float
+    factor: float
+    color: str
+    shares: list[float]
+
+
+def _plan(rng: random.Random, change: str, frames: int) -> Plan:
+    """Evenly, with a stand at the start or the end, or at once between two frames."""
+    even = [k / (frames - 1) for k in range(frames)]
+    if change in ("appears", "disappears", "turns"):
+        at = rng.randint(1, frames - 1)
+        shares = [float(k >= at) for k in range(frames)]
+    else:
+        wait, end = rng.choice(((0, 0), (0, 0), (0.12, 0.12), (0.3, 0), (0, 0.3)))
+        shares = [min(1.0, max(0.0, (s - wait) / (1 - wait - end))) for s in even]
+    factor = rng.uniform(*FACTOR) ** (1 if change == "grows" else -1)
+    return Plan(change, rng.uniform(*TRAVEL), factor, rng.choice(tuple(COLORS)), shares)
+
+
+def _changed(thing: Thing, plan: Plan, share: float) -> Thing | None:
+    """The thing when `share` (0 to 1) of the change is done; None when it cannot be seen."""
+    thing = copy.deepcopy(thing)
+    if plan.change in MOVES:
+        dx, dy = MOVES[plan.change]
+        thing.moved(thing.x + dx * plan.travel * share, thing.y + dy * plan.travel * share)
+    elif plan.change in SIZES:
+        thing.moved(thing.x, thing.y, plan.factor**share)
+    elif (plan.change == "appears" and share < 0.5) or (plan.change == "disappears" and share > 0.5):
+        return None
+    elif plan.change == "turns" and share > 0.5:
+        thing.color, thing.rgb = plan.color, COLORS[plan.color]
+    return thing
 
 
 def _clear(thing: Thing, others: list[Thing]) -> bool:
@@ -62,57 +124,56 @@ def _clear(thing: Thing, others: list[Thing]) -> bool:
     )
 
 
-def _changed(
-    thing: Thing, change: str, share: float, travel: float, color: str, rgb: tuple[int, int, int]
-) -> Thing | None:
-    """The thing when `share` (0 to 1) of the change is done; None when it cannot be seen."""
-    thing = copy.deepcopy(thing)
-    if change in MOVES:
-        thing.x = round(thing.x + MOVES[change][0] * travel * share, 1)
-        thing.y = round(thing.y + MOVES[change][1] * travel * share, 1)
-    elif change in ("grows", "shrinks"):
-        factor = 2.1 if change == "grows" else 1 / 2.1
-        thing.side = round(thing.side * factor**share, 1)
-    elif (change == "appears" and share < 0.5) or (change == "disappears" and share > 0.5):
-        return None
-    elif change == "turns" and share > 0.5:
-        thing.color, thing.rgb = color, rgb
-    return thing
+def _told_apart(first: Thing, last: Thing) -> bool:
+    """Whether the sizes at both ends are called differently, and neither is borderline."""
+    ends = (first.side, last.side)
+    clear = all(abs(side - bound) > CLEAR for side in ends for bound in SIZE_BOUNDS)
+    return clear and size_word(first.side) != size_word(last.side)
 
 
-def sample_clip(rng: random.Random, split: str, objects: str = "all", frames: int = FRAMES) -> Clip:
+def _possible(scene: Scene, thing: Thing, plan: Plan, split: str) -> bool:
+    """Whether the thing can change so in this scene and be told from the others."""
+    if plan.change == "turns":
+        taken = (thing.color, scene.background.color)
+        kept_back = split == "train" and held_out(thing.name, plan.color)
+        return thing.kind == "shape" and plan.color not in taken and not kept_back
+    steps = [_changed(thing, plan, share) for share in plan.shares]
+    shown = [step for step in steps if step is not None]
+    if plan.change in SIZES and not _told_apart(shown[0], shown[-1]):
+        return False
+    others = [t for t in scene.things if t is not thing]
+    return all(_clear(step, others) for step in shown)
+
+
+def sample_clip(
+    rng: random.Random,
+    split: str,
+    objects: str = "all",
+    frames: int = FRAMES,
+    styles: tuple[str, ...] = (),
+    change: str | None = None,
+) -> Clip:
     """A clip whose change is evenly drawn; scenes are drawn until one has room for it."""
-    change = rng.choice(CHANGES)
+    change = change or rng.choice(CHANGES)
     while True:
-        scene = sample_scene(rng, split, objects, layout="several")
+        layout = "single" if rng.random() < 0.2 else "several"
+        scene = sample_scene(rng, split, objects, layout)
         scene.noise, scene.blur = min(scene.noise, 3.0), 0.0
+        if styles:
+            draw_things(scene, rng, styles)
+        if styles and change != "turns" and rng.random() < GRAY and seen_in_gray(scene):
+            grayed(scene)
         index = rng.randrange(len(scene.things))
         thing = scene.things[index]
-        if len(scene.things) > 3 or thing not in [t for _, t in referents(scene)]:
-            continue
-        if len({t.name for t in scene.things}) < len(scene.things):
+        names = {t.name for t in scene.things}
+        if len(scene.things) > 3 or len(names) < len(scene.things):
             continue
         if change == "still":
             return Clip(change, -1, [copy.deepcopy(scene) for _ in range(frames)])
-        if change == "turns" and thing.kind != "shape":
-            continue
-        if (change == "grows") != (thing.size == "small") and change in ("grows", "shrinks"):
-            continue
-        travel, color = rng.uniform(*TRAVEL), rng.choice(list(COLORS))
-        if change == "turns" and (
-            color in (thing.color, scene.background.color)
-            or (split == "train" and held_out(thing.name, color))
-        ):
-            continue
-        rest = scene.things[:index] + scene.things[index + 1 :]
-        last = _changed(thing, change, 1.0, travel, color, COLORS[color])
-        steps = [
-            _changed(thing, change, k / (frames - 1), travel, color, COLORS[color])
-            for k in range(frames)
-        ]
-        if last is not None and not all(_clear(t, rest) for t in steps if t is not None):
-            continue
-        return Clip(change, index, [_with(scene, index, step) for step in steps])
+        plan = _plan(rng, change, frames)
+        if _possible(scene, thing, plan, split):
+            steps = [_changed(thing, plan, share) for share in plan.shares]
+            return Clip(change, index, [_with(scene, index, step) for step in steps])
 
 
 def _with(scene: Scene, index: int, thing: Thing | None) -> Scene:
@@ -123,8 +184,7 @@ def _with(scene: Scene, index: int, thing: Thing | None) -> Scene:
 
 def _thing(clip: Clip) -> Thing:
     """The changing thing as it is first seen."""
-    seen = clip.frames[-1] if clip.change == "appears" else clip.frames[0]
-    return seen.things[clip.thing]
+    return next(thing for thing in clip.tracks()[clip.thing] if thing is not None)
 
 
 def clip_answer(clip: Clip) -> str:
@@ -145,32 +205,52 @@ def clip_answer(clip: Clip) -> str:
     return f"The {noun(thing)} {verb.get(clip.change, clip.change)}."
 
 
-def clip_questions(clip: Clip, rng: random.Random, split: str) -> list[Question]:
-    """What happens (always), and of a move which way, and a balanced yes or no."""
-    out = [
-        {"kind": "change", "question": ask(rng, "change", split), "answer": clip_answer(clip)}
-        for _ in range(2)
-    ]
-    if clip.change not in MOVES:
-        return out[:1] if out[0]["question"] == out[1]["question"] else out
-    name = noun(_thing(clip))
-    way = {"left": "to the left", "right": "to the right"}
-    out.append(
-        {
-            "kind": "change",
-            "question": ask(rng, "direction", split, x=name),
-            "answer": f"The {name} moves {way.get(clip.change, clip.change)}.",
-        }
-    )
+def _whether(clip: Clip, rng: random.Random, split: str) -> Question:
+    """Yes or no, as often: whether a thing changes so, or anything does."""
     yes = rng.random() < 0.5
-    asked = clip.change if yes else rng.choice([m for m in MOVES if m != clip.change])
-    out.append(
-        {
-            "kind": "exists",
-            "question": f"Does the {name} move {way.get(asked, asked)}?",
-            "answer": "Yes." if yes else "No.",
-        }
-    )
+    if clip.change in ("still", "turns") and (not yes or clip.change == "turns"):
+        does = clip.change == "turns"
+        question = ask(rng, "changes", split)
+        return {"kind": "exists", "question": question, "answer": "Yes." if does else "No."}
+    if clip.change == "still":
+        thing, asked, yes = rng.choice(clip.frames[0].things), rng.choice(list(DOES)), False
+    else:
+        thing = _thing(clip)
+        asked = clip.change if yes else rng.choice([d for d in DOES if d != clip.change])
+    question = ask(rng, "whether", split, x=_referent(clip, thing), v=DOES[asked])
+    return {"kind": "exists", "question": question, "answer": "Yes." if yes else "No."}
+
+
+def _referent(clip: Clip, thing: Thing) -> str:
+    """What the thing is called in a question, with its colour if it has one."""
+    known = [phrase for frame in clip.frames for phrase, t in referents(frame) if t.name == thing.name]
+    return noun(thing) if thing.kind == "shape" else (known[0] if known else thing.name)
+
+
+def clip_questions(clip: Clip, rng: random.Random, split: str) -> list[Question]:
+    """What happens (in two wordings), a balanced yes or no, and what fits the change."""
+    first, second = (ask(rng, "change", split) for _ in range(2))
+    answer = clip_answer(clip)
+    out: list[Question] = [{"kind": "change", "question": first, "answer": answer}]
+    if second != first:
+        out.append({"kind": "change", "question": second, "answer": answer})
+    out.append(_whether(clip, rng, split))
+    if clip.change in MOVES:
+        thing = _thing(clip)
+        way = {"left": "to the left", "right": "to the right"}.get(clip.change, clip.change)
+        out.append(
+            {
+                "kind": "change",
+                "question": ask(rng, "direction", split, x=noun(thing)),
+                "answer": f"The {noun(thing)} moves {way}.",
+            }
+        )
+        out.append(thing_answer("what", ask(rng, "mover", split), thing, the=True))
+        last = clip.frames[-1]
+        region = last.things[clip.thing].region
+        if region:
+            question = ask(rng, "ends", split, x=noun(thing))
+            out.append({"kind": "where", "question": question, "answer": upper(region) + "."})
     return out
 
 

@@ -12,7 +12,8 @@ from dataclasses import dataclass
 
 from data.word_lists import read_lists
 
-COLORS: dict[str, tuple[int, int, int]] = {
+RGB = tuple[int, int, int]
+COLORS: dict[str, RGB] = {
     "red": (222, 38, 38),
     "orange": (250, 135, 20),
     "yellow": (248, 214, 40),
@@ -24,6 +25,11 @@ COLORS: dict[str, tuple[int, int, int]] = {
     "black": (24, 24, 24),
     "white": (248, 248, 248),
     "gray": (136, 136, 136),
+}
+CSS: dict[str, RGB] = {  # what programs draw by the same names
+    "red": (255, 0, 0), "orange": (255, 165, 0), "yellow": (255, 255, 0), "green": (0, 128, 0),
+    "blue": (0, 0, 255), "purple": (128, 0, 128), "pink": (255, 192, 203), "brown": (165, 42, 42),
+    "black": (0, 0, 0), "white": (255, 255, 255), "gray": (128, 128, 128),
 }
 SHAPES = ("circle", "square", "triangle", "star", "heart", "diamond", "pentagon", "hexagon",
           "cross", "ring", "arrow")

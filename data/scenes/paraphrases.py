@@ -30,7 +30,8 @@ def pick(rng: random.Random, pair: Wordings, split: str) -> str:
 
 def practised(rng: random.Random, kind: str, wordings: tuple[str, ...]) -> str:
     """A template for training: one of these, or of the further ones of a kind."""
-    return rng.choice(FURTHER[kind] if rng.random() < FURTHER_SHARE else wordings)
+    further = FURTHER.get(kind)
+    return rng.choice(further if further and rng.random() < FURTHER_SHARE else wordings)
 
 
 def ask(rng: random.Random, kind: str, split: str, **words: str) -> str:

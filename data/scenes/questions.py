@@ -21,7 +21,8 @@ from data.scenes.captions import (
 )
 from data.scenes.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
 from data.scenes.paraphrases import ask
-from data.scenes.scene import Scene, Thing, known_kinds, same_category
+from data.scenes.sampling import known_kinds, same_category
+from data.scenes.scene import Scene, Thing
 from data.scenes.scoring import score as score  # a question and its scoring are used together
 
 Question = dict
@@ -103,6 +104,8 @@ def color(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
 
 
 def background(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
+    if not scene.background.color:
+        return None
     return {
         "kind": "color",
         "question": ask(rng, "background", split),
@@ -214,7 +217,7 @@ def absent(scene: Scene, rng: random.Random, objects: str) -> str | None:
     present = {t.name for t in scene.things}
     pairs = {(t.name, t.color) for t in scene.things}
     near = rng.choice(scene.objects())
-    if near.kind == "shape" and rng.random() < 0.7:
+    if near.kind == "shape" and near.color and rng.random() < 0.7:
         if rng.random() < 0.5:
             phrase = (near.name, rng.choice(list(COLORS)))
         else:

@@ -72,6 +72,10 @@ def score(answer: str, question: Question) -> bool:
         return _region(answer) == _region(question["answer"])
     if kind == "change":
         return score_change(answer, question)
+    if kind == "which":
+        return pictures_named(answer) == pictures_named(question["answer"])
+    if kind == "difference":
+        return score_difference(answer, question)
     return said == normalise(question["answer"])
 
 
@@ -106,5 +110,34 @@ def score_change(answer: str, question: Question) -> bool:
         changes = {_CHANGES[w] for w in words if w in _CHANGES}
         color = [w for w in words if w in COLORS][-1:] if "turns" in changes else []
         return changes, color, {m[0] for m in mentions(text)}
+
+    return told(answer) == told(question["answer"])
+
+
+_PICTURES = {"first": {1}, "second": {2}, "third": {3}, "1": {1}, "2": {2}, "3": {3}, "one": set(),
+             "both": {1, 2}, "all": {1, 2, 3}, "neither": {0}, "none": {0}, "no": {0}}
+
+
+def pictures_named(answer: str) -> set[int]:
+    """Which pictures an answer names; {0} for none of them."""
+    return set().union(*(_PICTURES.get(word, set()) for word in normalise(answer).split()))
+
+
+_DIFFERENCES = {
+    "missing": "missing", "gone": "missing", "lacks": "missing", "also": "added", "additional": "added",
+    "extra": "added", "new": "added", "bigger": "bigger", "larger": "bigger", "smaller": "smaller",
+    "left": "left", "right": "right", "higher": "up", "up": "up", "lower": "down", "down": "down",
+    "nothing": "nothing", "same": "nothing", "identical": "nothing",
+}
+
+
+def score_difference(answer: str, question: Question) -> bool:
+    """Right when the same difference is told of the same thing, with the same colours."""
+
+    def told(text: str) -> tuple:
+        words = normalise(text).split()
+        ways = {_DIFFERENCES[w] for w in words if w in _DIFFERENCES}
+        colors = set() if ways else {w for w in words if w in COLORS}
+        return ways, colors, {m[0] for m in mentions(text)}
 
     return told(answer) == told(question["answer"])

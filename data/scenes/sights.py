@@ -26,7 +26,7 @@ class Sight:
 
     one: str  # "red circle", "dog", "sign that says stop": things of one name are counted together
     many: str  # "red circles"
-    size: str  # "small", "large"; "" of a sign
+    size: str  # "tiny" to "huge"; "" of a sign
     x: float  # its centre, pixels of the 224² picture
     y: float
 
@@ -80,13 +80,25 @@ def total(sights: list[Sight]) -> str:
     )
 
 
-def frames_thinking(frames: list[list[Sight]]) -> str:
-    """Frame by frame, each thing with its row and column: what changes then differs in words."""
-    told = []
-    for sights in frames:
-        items = []
-        for sight in reading_order(sights):
-            row, column = (count_word(place + 1) for place in sight.cell)
-            items.append(f"{sight.described} {row} {column}")
-        told.append(", ".join(items) or "nothing")
-    return f"Frames: {'; '.join(told)}."
+def track_thinking(tracks: list[list[Sight | None]]) -> str:
+    """Of a clip: each thing with its row and column in each frame, then the next thing.
+
+    "small car six two, six three, six five, six six; large tree two four, …". A size or a name is told
+    again where it changes, and what is not in a frame is gone there: movement, growth, appearing and
+    turning to another colour all differ in words.
+    """
+    return "; ".join(map(_track, tracks))
+
+
+def _track(track: list[Sight | None]) -> str:
+    one, size, told = "", "", []
+    for sight in track:
+        if sight is None:
+            told.append("gone")
+            continue
+        row, column = (count_word(place + 1) for place in sight.cell)
+        new = [sight.size if sight.size != size else "", sight.one if sight.one != one else ""]
+        told.append(" ".join(word for word in (*new, row, column) if word))
+        one, size = sight.one, sight.size
+    first = next(sight for sight in track if sight is not None)
+    return ", ".join(told) if track[0] else f"{first.one} {', '.join(told)}"

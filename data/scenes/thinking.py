@@ -1,10 +1,12 @@
-"""Chain of thought about a scene or clip whose truth is known: what thinking is trained on."""
+"""Chain of thought about scenes and clips whose truth is known: what thinking is trained on."""
 
 from __future__ import annotations
 
-from data.scenes.captions import background_phrase, sights
+from data.english import count_word, upper
+from data.scenes.captions import background_phrase, sight, sights
+from data.scenes.clips import Clip, clip_answer
 from data.scenes.scene import Scene
-from data.scenes.sights import frames_thinking, image_thinking
+from data.scenes.sights import image_thinking, track_thinking
 
 
 def scene_thinking(scene: Scene) -> str:
@@ -12,6 +14,14 @@ def scene_thinking(scene: Scene) -> str:
     return image_thinking(background_phrase(scene), sights(scene))
 
 
-def clip_thinking(frames: list[Scene]) -> str:
-    """"Frames: small red circle two two; small red circle two four; …" """
-    return frames_thinking([sights(scene) for scene in frames])
+def several_thinking(scenes: list[Scene]) -> str:
+    """Pictures one after the other: "Picture one. On a white background: …" """
+    return " ".join(
+        f"Picture {count_word(i)}. {scene_thinking(scene)}" for i, scene in enumerate(scenes, 1)
+    )
+
+
+def clip_thinking(clip: Clip) -> str:
+    """What each thing does from frame to frame, then what changes: "… The car moves up." """
+    tracks = [[thing and sight(thing) for thing in track] for track in clip.tracks()]
+    return f"{upper(track_thinking(tracks))}. {clip_answer(clip)}"

@@ -18,7 +18,7 @@ from PIL import Image
 from torch import Tensor
 from torch.nn import functional as F
 
-from data.scenes.render import PLANES
+from data.scenes.labels import PLANES
 from data.shards import ShardReader
 from data.speech.asr_corpus import build_hearing, dequantise_mel
 from models.ctc import ALPHABET, to_alphabet

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from data.scenes.render import PLANES, render_with_cells
+from data.scenes.labels import PLANES
+from data.scenes.render import render_with_cells
 from data.scenes.scene import Background, Scene, Thing
 from models.tokenizer import Tokenizer
 from training.objectives.omni import replies, replies_right

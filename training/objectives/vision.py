@@ -15,9 +15,10 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.scenes.build import SEEDS, SIGN_SEED, build_scenes
+from data.scenes.labels import PLANES, label_vocab
 from data.scenes.objects import COLORS
 from data.scenes.photos import build_photos
-from data.scenes.render import LETTERS, PLANES, label_vocab, letter_labels
+from data.scenes.render import LETTERS, letter_labels
 from data.scenes.scene import Scene
 from data.shards import ShardReader
 from models.thinker import Thinker

@@ -1,0 +1,104 @@
+"""Things cut out of photographs, and photographs as grounds: sprite files like those of artists.
+
+A thing is cut out where it stands before an even ground: what can be reached from the rim over pixels
+like those beside them is ground. Of the other photographs some are kept whole, as prints.
+"""
+
+from __future__ import annotations
+
+import io
+import random
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+from PIL import Image, ImageFilter
+
+from data.readers.emoji import SIDE, save_sprites
+from data.readers.photos import Photo, photos, present
+from data.scenes.styles import PHOTOGRAPHED
+
+GROUND = "ground"  # the name of photographs that serve as grounds
+GROUNDS = 400
+MOST = {"train": 60, "dev": 12, "test": 25}  # cut-outs of a thing
+PRINTS = 0.25  # of them are whole photographs
+EVEN = 26.0  # levels: standard deviation of the rim of a photograph on an even ground
+LIKE = 34.0  # levels: largest distance of a ground pixel from the rim's mean colour
+COVER = (0.12, 0.7)  # shares of the photograph that a cut-out thing may take
+
+
+def ground_mask(pixels: np.ndarray) -> np.ndarray | None:
+    """Where the ground of a photograph is; None where it is not even. (H, W, 3) -> bool (H, W)"""
+    rim = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]).astype(np.float32)
+    middle = np.median(rim, 0)
+    apart = np.abs(rim - middle).max(1)
+    if np.mean(apart < LIKE) < 0.85 or rim[apart < LIKE].std(0).max() > EVEN:
+        return None
+    like = np.abs(pixels - middle).max(2) < LIKE  # (H, W)
+    reached = np.zeros_like(like)
+    reached[0], reached[-1], reached[:, 0], reached[:, -1] = like[0], like[-1], like[:, 0], like[:, -1]
+    while True:
+        grown = reached.copy()
+        grown[1:] |= reached[:-1]
+        grown[:-1] |= reached[1:]
+        grown[:, 1:] |= reached[:, :-1]
+        grown[:, :-1] |= reached[:, 1:]
+        grown &= like
+        if (grown == reached).all():
+            return reached
+        reached = grown
+
+
+def cut_out(image: Image.Image) -> Image.Image | None:
+    """The thing of a photograph without its ground, RGBA; None where it cannot be told from it."""
+    ground = ground_mask(np.asarray(image.convert("RGB"), np.float32))
+    if ground is None or not COVER[0] < 1 - ground.mean() < COVER[1]:
+        return None
+    mask = Image.fromarray(np.where(ground, 0, 255).astype(np.uint8))
+    if mask.getbbox() is None:
+        return None
+    large = SIDE / max(image.size)
+    size = (round(image.width * large), round(image.height * large))
+    soft = mask.resize(size, Image.Resampling.BICUBIC).filter(ImageFilter.GaussianBlur(1.5))
+    out = image.convert("RGB").resize(size, Image.Resampling.BICUBIC).convert("RGBA")
+    out.putalpha(soft.point(lambda a: max(0, min(255, (a - 110) * 4))))
+    box = out.getchannel("A").getbbox()
+    return None if box is None else out.crop(box)
+
+
+def printed(image: Image.Image) -> Image.Image:
+    """The whole photograph with a white rim."""
+    rim = SIDE // 16
+    out = Image.new("RGBA", (SIDE, SIDE), "white")
+    out.paste(image.convert("RGB").resize((SIDE - 2 * rim,) * 2, Image.Resampling.BICUBIC), (rim, rim))
+    return out
+
+
+def _things(real: Path, split: str) -> Iterator[Photo]:
+    for corpus in present(real):
+        yield from photos(real, corpus, split)
+
+
+def build_cutouts(path: Path, real: Path, split: str) -> int:
+    """Write the sprite file of a split's photographs; returns how many cut-outs it holds."""
+    names: list[str] = []
+    images: list[Image.Image] = []
+    count: dict[str, int] = {}
+    rng = random.Random(f"cutouts-{split}")
+    for photo in _things(real, split):
+        name = PHOTOGRAPHED.get(photo.name, "")
+        if count.get(name, 0) >= MOST[split] and count.get(GROUND, 0) >= GROUNDS:
+            continue
+        with Image.open(io.BytesIO(photo.encoded)) as image:
+            image.load()
+        made = None
+        if name and count.get(name, 0) < MOST[split]:
+            made = printed(image) if rng.random() < PRINTS * 0.3 else cut_out(image)
+        if made is None and count.get(GROUND, 0) < GROUNDS and rng.random() < 0.1:
+            name, made = GROUND, image.convert("RGBA")
+        if made is not None:
+            count[name] = count.get(name, 0) + 1
+            names.append(name)
+            images.append(made)
+    save_sprites(path, names, images, lossless=False)
+    return len(names) - count.get(GROUND, 0)
