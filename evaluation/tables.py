@@ -77,6 +77,22 @@ def clips(results: Results) -> str:
     return by_kind(results, "vision", head, ["clip", "clip_blank", "clip_backwards"])
 
 
+def styles(results: Results) -> str:
+    """Known things by other hands, with thinking and without."""
+    rows = [
+        ("drawn by an artist held out (EmojiOne)", "emojione"),
+        ("the same scenes in Noto's drawings", "noto"),
+        ("cut out of unseen photographs, on plain grounds", "cutout_plain"),
+        ("on textured grounds", "cutout_textured"),
+    ]
+    head = ["\"What do you see?\", one known thing", "named", "without thinking"]
+    return table(
+        head,
+        [[what, *(show(results, "vision", f"{key}/{name}") for key in ("style", "style_direct"))]
+         for what, name in rows],
+    )
+
+
 def photos(results: Results) -> str:
     """Photographs by set, with the controls of all of them."""
     rows = [
@@ -286,7 +302,7 @@ def codec(results: Results) -> str:
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
-    "summary": summary, "vision": vision, "photos": photos, "turns": turns, "clips": clips,
+    "summary": summary, "vision": vision, "photos": photos, "styles": styles, "turns": turns, "clips": clips,
     "audio": audio, "long": long, "voices": voices, "joint": joint,
     "sounds": sounds, "text": text, "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec,

@@ -1,4 +1,4 @@
-"""Questions about held-out scenes, clips and photographs, beside what blind answers would score.
+"""Questions about held-out scenes, clips, drawings and photographs, beside what blind answers would score.
 
 Held out are scenes of a fresh seed, combinations of object and colour, and wordings. Controls:
 direct answers without a chain of thought, a grey picture, another scene's picture, each kind's most
@@ -14,15 +14,16 @@ import torch
 from torch import Tensor
 
 from data.scenes.build import build_clips, build_scenes
+from data.scenes.clips import FRAMES
 from data.scenes.scoring import score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another, user_turn
 from evaluation.photos import ask_photos
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
+from evaluation.styles import ask_styles
 from inference.omni import Omni
 from training.media import picture
-from training.samples import FRAMES
 
 QUESTIONS, CONTROLS = 2000, 500  # scenes asked about, one question each; of them in each control
 FOLLOW_UPS, CLIPS = 500, 300
@@ -38,7 +39,7 @@ def measure(setting: Setting) -> Measured:
     figures = ask_scenes(asker, ShardReader(scenes), setting)
     figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
     figures |= ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
-    return figures | ask_photos(asker, setting)
+    return figures | ask_styles(asker, setting) | ask_photos(asker, setting)
 
 
 def by_kind(name: str, kinds: list[str], right: list[bool]) -> Measured:

@@ -31,6 +31,8 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "signs": "vision: pictures of signs besides; omni: whether samples use them",
     "held_out": "items of the dev and test sets",
     "objects": "what is drawn: all (needs an emoji font) or shapes",
+    "styles": "whose drawings the pictures show (data/scenes/styles.py); none: Noto's as they are",
+    "several": "sets of two or three pictures in one request",
     "clips": "audio: clips of each list of voices (data/speech/voices.py); omni: moving scenes",
     "source": "who speaks: engines, flite, or samples (those in the repository)",
     "voices": "lists of voices whose clips are samples",

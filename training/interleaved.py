@@ -6,11 +6,12 @@ import random
 from collections.abc import Callable, Iterable
 
 from data.interleaved import Segment
+from data.scenes.clips import FRAMES, Clip
 from data.scenes.photos import photo_thinking
 from data.scenes.scene import Scene
 from data.scenes.thinking import clip_thinking, scene_thinking
 from models.omni import TRANSCRIBE_QUESTION
-from training.samples import FRAMES, IMAGE, asked_about, heard_part, sound_part, text_part, turn
+from training.samples import IMAGE, asked_about, heard_part, sound_part, text_part, turn
 
 # Tokens of a dialogue; the rows of a batch are as long as its longest sample, and the long ones cost most.
 BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)
@@ -61,7 +62,7 @@ def thinking_about(segment: Segment) -> str:
     if segment.kind == "photo":
         return photo_thinking(record)
     if segment.kind == "clip":
-        return clip_thinking([Scene.from_dict(frame) for frame in record["clip"]["frames"]])
+        return clip_thinking(Clip.from_dict(record["clip"]))
     return scene_thinking(Scene.from_dict(record["scene"]))
 
 

@@ -106,7 +106,7 @@ class WordReader(nn.Module):
         Args:
             tokens: (B, 49, D).
             cells: (B, planes, 49) labels.
-            background: (B,) colours.
+            background: (B,) colours, -1 for none.
             where: (B, 49, 3) from `places`.
         """
         read = self.projector(tokens).float()  # (B, 49, hidden)

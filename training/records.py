@@ -18,6 +18,7 @@ SPLITS = ("train", "dev")
 PAIRED = 0.35  # of the statements come in twos
 SIGNS = 0.15  # of the pictures are extra ones with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
+ASKED = {"photo": "photos", "several": "several", "statement": "statements"}  # kind of sample: its records
 SHOWN = {"scene": "scenes", "photo": "photos", "clip": "clips"}  # kind of segment: its records
 
 
@@ -31,7 +32,7 @@ class Records:
 
     def __init__(self, data: dict, paths: Paths, kinds: set[str]) -> None:
         both = ["scenes", "clips"]
-        both += [name for kind, name in (("photo", "photos"), ("statement", "statements")) if kind in kinds]
+        both += [name for kind, name in ASKED.items() if kind in kinds]
         self.readers = {
             (name, split): ShardReader(paths.data / f"{name}_{split}") for name in both for split in SPLITS
         }

@@ -6,13 +6,13 @@ in which the messages refer to them. Nothing is tokenised or padded here.
 
 import random
 
+from data.scenes.clips import FRAMES, Clip
 from data.scenes.photos import photo_questions, photo_thinking
 from data.scenes.scene import Scene
-from data.scenes.thinking import clip_thinking, scene_thinking
+from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
 from models.audio import audio_tokens
 from models.omni import TRANSCRIBE_QUESTION
 
-FRAMES = 4  # pictures of a clip
 IMAGE = {"type": "image"}  # the content part that stands for a picture
 THINKING = 0.85  # of the samples with media think before they answer; the others answer directly
 TRANSCRIBE = (
@@ -90,9 +90,18 @@ def photo_sample(record: dict, rng: random.Random, split: str) -> dict:
 def clip_sample(record: dict, rng: random.Random) -> dict:
     """The frames of a clip in one turn, and one to three questions."""
     asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
-    scenes = [Scene.from_dict(frame) for frame in record["clip"]["frames"]]
-    messages = asked_about(asked, [IMAGE] * FRAMES, clip_thinking(scenes), rng)
+    thought = clip_thinking(Clip.from_dict(record["clip"]))
+    messages = asked_about(asked, [IMAGE] * FRAMES, thought, rng)
     images = [record[f"image{i}"] for i in range(FRAMES)]
+    return {"messages": messages, "images": images, "sounds": []}
+
+
+def several_sample(record: dict, rng: random.Random) -> dict:
+    """Two or three pictures in one turn, and one to three questions."""
+    asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
+    scenes = [Scene.from_dict(scene) for scene in record["scenes"]]
+    messages = asked_about(asked, [IMAGE] * len(scenes), several_thinking(scenes), rng)
+    images = [record[f"image{i}"] for i in range(len(scenes))]
     return {"messages": messages, "images": images, "sounds": []}
 
 

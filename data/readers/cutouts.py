@@ -8,20 +8,21 @@ from __future__ import annotations
 
 import io
 import random
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageFilter
 
-from data.readers.emoji import SIDE, save_sprites
+from data.readers.emoji import SIDE, path_of, save_sprites
 from data.readers.photos import Photo, photos, present
 from data.scenes.styles import PHOTOGRAPHED
 
 GROUND = "ground"  # the name of photographs that serve as grounds
 GROUNDS = 400
 MOST = {"train": 60, "dev": 12, "test": 25}  # cut-outs of a thing
-PRINTS = 0.25  # of them are whole photographs
+PRINTS = 0.08  # of the training photographs are taken whole; few of the others can be cut out
 EVEN = 26.0  # levels: standard deviation of the rim of a photograph on an even ground
 LIKE = 34.0  # levels: largest distance of a ground pixel from the rim's mean colour
 COVER = (0.12, 0.7)  # shares of the photograph that a cut-out thing may take
@@ -79,26 +80,32 @@ def _things(real: Path, split: str) -> Iterator[Photo]:
         yield from photos(real, corpus, split)
 
 
-def build_cutouts(path: Path, real: Path, split: str) -> int:
-    """Write the sprite file of a split's photographs; returns how many cut-outs it holds."""
-    names: list[str] = []
-    images: list[Image.Image] = []
-    count: dict[str, int] = {}
+def cutouts(real: Path, split: str) -> Iterator[tuple[str, Image.Image]]:
+    """Name and sprite of what a split's photographs show; a few of the others are grounds."""
+    count: Counter = Counter()
     rng = random.Random(f"cutouts-{split}")
     for photo in _things(real, split):
         name = PHOTOGRAPHED.get(photo.name, "")
-        if count.get(name, 0) >= MOST[split] and count.get(GROUND, 0) >= GROUNDS:
+        wanted = name and count[name] < MOST[split]
+        ground = count[GROUND] < GROUNDS and rng.random() < 0.1
+        if not wanted and not ground:
             continue
         with Image.open(io.BytesIO(photo.encoded)) as image:
             image.load()
         made = None
-        if name and count.get(name, 0) < MOST[split]:
-            made = printed(image) if rng.random() < PRINTS * 0.3 else cut_out(image)
-        if made is None and count.get(GROUND, 0) < GROUNDS and rng.random() < 0.1:
+        if wanted:
+            made = printed(image) if split == "train" and rng.random() < PRINTS else cut_out(image)
+        if made is None and ground:
             name, made = GROUND, image.convert("RGBA")
         if made is not None:
-            count[name] = count.get(name, 0) + 1
-            names.append(name)
-            images.append(made)
-    save_sprites(path, names, images, lossless=False)
-    return len(names) - count.get(GROUND, 0)
+            count[name] += 1
+            yield name, made
+
+
+def build_cutouts(real: Path, split: str) -> None:
+    """Write the sprite file of a split's photographs, unless it is there."""
+    path = path_of(f"photo_{split}")
+    made = [] if path.exists() else list(cutouts(real, split))
+    if made:
+        names, images = zip(*made, strict=True)
+        save_sprites(path, list(names), list(images), lossless=False)

@@ -1,7 +1,8 @@
 """Build the picture world into shards: `python -m data.scenes.build --out FOLDER --count N`.
 
 Record of a scene: {"scene", "captions": [2], "questions": [up to 8], "follow_ups": [[2], …]} and
-blobs "image" (JPEG) and "cells" (int16 (8, 7, 7), planes as in `data.scenes.labels.label_vocab`). Record of a clip: {"clip", "questions"} and blobs "image0" … "image3".
+blobs "image" (JPEG) and "cells" (int16 (8, 7, 7), planes as in `data.scenes.labels.label_vocab`).
+Record of a clip: {"clip", "questions"} and blobs "image0" … "image3".
 Of several pictures: {"scenes", "difference", "questions"} and blobs "image0" …
 All are pure functions of (seed, split, index) and the styles: the same on any number of workers.
 """
@@ -177,7 +178,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--split", choices=("train", "dev", "test"), default="train")
     parser.add_argument("--seed", type=int, default=1, help="other ones")
     parser.add_argument("--objects", choices=("all", "shapes"), default="all")
-    parser.add_argument("--styles", nargs="+", choices=("noto", "photo", *SOURCES), default=[],
+    parser.add_argument("--styles", nargs="*", choices=("noto", "photo", *SOURCES), default=[],
                         help="whose drawings (default: Noto's as they are)")
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
     args = parser.parse_args(argv)

@@ -144,7 +144,8 @@ class Scene:
     def from_dict(cls, data: dict) -> Scene:
         things = [_thing(t) for t in data["things"]]
         inset = data.get("inset") and Inset(**data["inset"])
-        return cls(**data | {"background": Background(**data["background"]), "things": things, "inset": inset})
+        background = Background(**data["background"])
+        return cls(**data | {"background": background, "things": things, "inset": inset})
 
 
 def _thing(data: dict) -> Thing:

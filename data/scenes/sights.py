@@ -91,7 +91,8 @@ def track_thinking(tracks: list[list[Sight | None]]) -> str:
 
 
 def _track(track: list[Sight | None]) -> str:
-    one, size, told = "", "", []
+    first = next(sight for sight in track if sight is not None)
+    one, size, told = "" if track[0] else first.one, "", []
     for sight in track:
         if sight is None:
             told.append("gone")
@@ -100,5 +101,4 @@ def _track(track: list[Sight | None]) -> str:
         new = [sight.size if sight.size != size else "", sight.one if sight.one != one else ""]
         told.append(" ".join(word for word in (*new, row, column) if word))
         one, size = sight.one, sight.size
-    first = next(sight for sight in track if sight is not None)
     return ", ".join(told) if track[0] else f"{first.one} {', '.join(told)}"

@@ -15,6 +15,7 @@ from data.scenes.objects import COLORS, KINDS, RGB
 from data.scenes.sampling import DRAWN_BY_CODE
 from data.scenes.scene import SIZE, Background, Drawing, Inset, Scene, Thing
 from data.word_lists import read_lists
+from models.errors import UserError
 
 # Styles that training draws in, and how often. "photo" are cut-outs of photographs.
 WEIGHTS = {
@@ -47,6 +48,15 @@ PHOTOGRAPHED = {
     "ship": "ship", "truck": "truck", "dress": "dress", "hat": "hat", "shoes": "shoe",
     "t-shirt": "shirt", "shirt": "shirt",
 }
+
+
+def for_training(data: dict) -> tuple[str, ...]:
+    """The styles of a stage's `data` section, none if it names none; UserError for others."""
+    styles = tuple(data.get("styles", ()))
+    if wrong := sorted(set(styles) - set(STYLES)):
+        known = ", ".join(STYLES)
+        raise UserError(f"data.styles: {', '.join(wrong)} is held out or unknown; known are {known}")
+    return styles
 
 
 @cache

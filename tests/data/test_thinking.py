@@ -7,9 +7,10 @@ import pytest
 
 from data.scenes.captions import score_caption, sights
 from data.scenes.questions import scene_groups
-from data.scenes.scene import Background, Scene, Thing, sample_scene
+from data.scenes.sampling import sample_scene
+from data.scenes.scene import Background, Scene, Thing
 from data.scenes.sights import reading_order
-from data.scenes.thinking import clip_thinking, scene_thinking
+from data.scenes.thinking import scene_thinking
 from models.tokenizer import Tokenizer
 from training import samples
 
@@ -49,17 +50,6 @@ def test_reading_order_is_that_of_the_tokens():
         scene = sample_scene(random.Random(seed), "train")
         cells = [(int(t.y // 32), int(t.x // 32)) for t in reading_order(sights(scene))]
         assert cells == sorted(cells)
-
-
-def test_what_moves_in_a_clip_differs_from_frame_to_frame():
-    frames = [
-        Scene("several", SCENE.background, [circle("red", x, 40), circle("blue", 112, 200)][:n])
-        for x, n in ((40, 2), (112, 2), (190, 1))
-    ]
-    assert clip_thinking(frames) == (
-        "Frames: small red circle two two, small blue circle seven four; "
-        "small red circle two four, small blue circle seven four; small red circle two six."
-    )
 
 
 @pytest.fixture

@@ -16,7 +16,8 @@ from data.corpus import load_tokens
 from data.dialogue.conversation import sample_conversation
 from data.dialogue.out_of_scope import quiz
 from data.interleaved import segments
-from data.scenes.build import SEEDS, build_clips
+from data.scenes.build import SEEDS, build_clips, build_several
+from data.scenes.styles import for_training
 from data.speech.statement_corpus import build_statements
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
@@ -37,6 +38,7 @@ from training.samples import (
     clip_sample,
     photo_sample,
     picture_sample,
+    several_sample,
     spoken_picture_sample,
     spoken_sample,
     statement_sample,
@@ -44,12 +46,11 @@ from training.samples import (
     transcript_sample,
 )
 
-CLIP_EVERY = 4  # steps: then the spoken-picture part of the batch is clips (four pictures each)
 STATEMENT_SEEDS = {"train": 61, "dev": 62}
 DEV_ITEMS = 64  # of each kind; English has no replies to be right
 KINDS = (
-    *("picture", "photo", "spoken_picture", "clip", "transcript", "spoken", "statement", "talk"),
-    *("interleaved", "english"),
+    *("picture", "photo", "clip", "several", "spoken_picture", "transcript", "spoken", "statement"),
+    *("talk", "interleaved", "english"),
 )
 QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
 UNASKED = {"english"}  # kinds that dev has no items of
@@ -104,13 +105,10 @@ class OmniObjective:
         self.pattern = sum(self.shares.values())
         self.sequence_length = config["data"]["sequence_length"]
         taught = {kind for kind, share in self.shares.items() if share} - UNASKED
-        if "spoken_picture" in taught:
-            taught.add("clip")
         if not (paths.data / "photos_train").is_dir():  # its places of a batch go to scenes
             taught.discard("photo")
         self.kinds = [kind for kind in KINDS if kind in taught]
-        unknown = set(self.shares) ^ {kind for kind in KINDS if kind != "clip"}
-        if unknown or self.size % self.pattern:
+        if set(self.shares) != set(KINDS) or self.size % self.pattern:
             raise ValueError("omni.data.shares must name every kind, its sum divide batch_size")
         self.records = Records(config["data"], paths, taught)
         self.corpus = load_tokens(paths.data / "corpus", "train")
@@ -142,7 +140,7 @@ class OmniObjective:
         begun = OmniModel.from_pretrained(folder)
         load_strict(self.model.omni, begun.state_dict(), f"--init_from {folder}")
 
-    def kind_at(self, place: int, step: int) -> str:
+    def kind_at(self, place: int) -> str:
         """Which kind of sample stands at a place of the global batch.
 
         The batch is the pattern of shares over and over, kinds standing together within it, so
@@ -151,8 +149,6 @@ class OmniObjective:
         place %= self.pattern
         for kind, share in self.shares.items():
             if place < share:
-                if kind == "spoken_picture" and step % CLIP_EVERY == CLIP_EVERY - 1:
-                    return "clip"
                 return kind if kind in self.kinds or kind in UNASKED else "picture"
             place -= share
         raise IndexError(place)
@@ -170,6 +166,8 @@ class OmniObjective:
             sample = photo_sample(records.any("photos", rng, split), rng, split)
         elif kind == "clip":
             sample = clip_sample(records.any("clips", rng, split), rng)
+        elif kind == "several":
+            sample = several_sample(records.any("several", rng, split), rng)
         elif kind == "transcript":
             sample = transcript_sample(records.utterance(kind, rng, split, length), rng)
         elif kind == "spoken":
@@ -215,7 +213,7 @@ class OmniObjective:
         length = random.Random(f"omni-{self.seed}-{step}").random()
         for place in slice_bounds(self.size, rank, world):
             rng = random.Random(f"omni-{self.seed}-{step}-{place}")
-            samples.append(self.sample(self.kind_at(place, step), rng, "train", length))
+            samples.append(self.sample(self.kind_at(place), rng, "train", length))
         return self.collate(samples)
 
     def validate(self) -> dict[str, float]:
@@ -263,11 +261,14 @@ def replies_right(hits: Tensor, targets: Tensor) -> int:
 
 
 def prepare(config: dict, paths: Paths) -> None:
-    """Draw the clips, transcribe; scenes, speech and text are there from the stages before."""
+    """Draw clips and sets of pictures, transcribe; the rest is there from the stages before."""
     data, workers = config["data"], config["workers"]
+    drawn = {"objects": data["objects"], "workers": workers, "styles": for_training(data)}
     for split, seed in SEEDS.items():
         count = data["clips"] if split == "train" else data["held_out"]
-        build_clips(paths.data / f"clips_{split}", count, seed, split, data["objects"], workers)
+        build_clips(paths.data / f"clips_{split}", count, seed, split, **drawn)
+        count = data["several"] if split == "train" else min(data["held_out"], data["several"])
+        build_several(paths.data / f"several_{split}", count, seed, split, **drawn)
     if data["statements"]:
         for split, seed in STATEMENT_SEEDS.items():
             count = data["statements"] if split == "train" else data["held_out"]

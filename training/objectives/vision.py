@@ -14,12 +14,14 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
+from data.readers.cutouts import build_cutouts
 from data.scenes.build import SEEDS, SIGN_SEED, build_scenes
 from data.scenes.labels import PLANES, label_vocab
 from data.scenes.objects import COLORS
 from data.scenes.photos import build_photos
 from data.scenes.render import LETTERS, letter_labels
 from data.scenes.scene import Scene
+from data.scenes.styles import for_training
 from data.shards import ShardReader
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
@@ -32,6 +34,7 @@ from training.reading import WordReader, places
 LETTER_SLOTS = 4  # 16-pixel patches of a token, in each of which one letter is told
 LETTER_WEIGHT = 0.5  # of a patch with a letter, beside 1 of a cell with a thing
 BACKGROUND = 0.2  # weight of a cell with nothing in it: most cells are empty
+NO_COLOR = -1  # of a ground with several: there is nothing to learn about it
 SMOOTHING = 0.1  # of the photographs' names: what is said should not be surer than it is right
 PHOTO_WEIGHT = 0.25  # of a photograph, beside 1 of a scene
 DEV_IMAGES = 256
@@ -100,9 +103,10 @@ class VisionTask(nn.Module):
             right = (logits.argmax(-1) == cells[:, i]).flatten() * where
             logs[plane] = (right.sum().detach(), where.sum().clamp_min(1e-6))
         logits = self.heads["background"](tokens.mean(1)).float()  # (B, colours)
-        total = total + 4 * F.cross_entropy(logits, batch["background"], reduction="sum")
-        right = (logits.argmax(-1) == batch["background"]).sum().detach()
-        logs["background"] = (right, len(logits))
+        ground = batch["background"]
+        total = total + 4 * F.cross_entropy(logits, ground, reduction="sum", ignore_index=NO_COLOR)
+        right, known = (logits.argmax(-1) == ground).sum().detach(), (ground != NO_COLOR).sum()
+        logs["background"] = (right, known.clamp_min(1e-6))
         read, told = self.reader(tokens, cells, batch["background"], batch["where"])
         total, logs = total + read, logs | told
         if "photos" in batch:
@@ -136,13 +140,14 @@ class VisionObjective:
 
     @staticmethod
     def items(records: list[dict]) -> dict[str, Tensor]:
-        """Pixels (B, 3, 224, 224), cells (B, planes, 7, 7), letters (B, 49, 4), background (B,)
-        and where (B, 49, 3)."""
+        """Pixels (B, 3, 224, 224), cells (B, planes, 7, 7), letters (B, 49, 4), background (B,),
+        a colour or NO_COLOR, and where (B, 49, 3)."""
         scenes = [Scene.from_dict(r["scene"]) for r in records]
         letters = np.stack([letter_labels(scene) for scene in scenes])
         where = [places(scene, r["cells"]) for scene, r in zip(scenes, records, strict=True)]
         letters = torch.from_numpy(letters).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
-        colors = [list(COLORS).index(r["scene"]["background"]["color"]) for r in records]
+        named = ["", *COLORS]
+        colors = [named.index(r["scene"]["background"]["color"]) + NO_COLOR for r in records]
         return {
             "pixels": torch.stack([picture(r["image"]) for r in records]),
             "cells": torch.from_numpy(np.stack([r["cells"] for r in records]).astype(np.int64)),
@@ -195,15 +200,19 @@ class VisionObjective:
 
 def prepare(config: dict, paths: Paths) -> None:
     """Draw the scenes; read the photographs where there are any."""
-    data, workers = config["data"], config["workers"]
+    data = config["data"]
+    styles = for_training(data)
+    drawn = {"objects": data["objects"], "workers": config["workers"], "styles": styles}
+    if paths.real and "photo" in styles:
+        build_cutouts(paths.real, "train")
     for split in ("train", "dev") if paths.real else ():
         build_photos(paths.data / f"photos_{split}", paths.real, split, data["photos_of_set"])
     if data["signs"]:
         folder = paths.data / "signs_train"
-        build_scenes(folder, data["signs"], SIGN_SEED, "train", data["objects"], workers, "sign")
+        build_scenes(folder, data["signs"], SIGN_SEED, "train", layout="sign", **drawn)
     for split, seed in SEEDS.items():
         count = data["scenes"] if split == "train" else data["held_out"]
-        build_scenes(paths.data / f"scenes_{split}", count, seed, split, data["objects"], workers)
+        build_scenes(paths.data / f"scenes_{split}", count, seed, split, **drawn)
 
 
 def build(config: dict, paths: Paths) -> VisionObjective:
