@@ -43,6 +43,8 @@ def sample_several(
     """Two or three scenes, or one scene before and after a change."""
     if rng.random() < DIFFERING:
         clip = sample_clip(rng, split, objects, frames=2, styles=styles)
+        while not all(frame.things for frame in clip.frames):  # nothing is asked of an empty picture
+            clip = sample_clip(rng, split, objects, frames=2, styles=styles)
         return Several(clip.frames, difference(clip.change, clip.tracks(), clip.thing))
     count = 3 if rng.random() < THREE else 2
     layouts = [rng.choice(("single", "single", "several", "count", "sign")) for _ in range(count)]

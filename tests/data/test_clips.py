@@ -2,6 +2,7 @@
 
 import random
 from collections import Counter
+from dataclasses import asdict
 
 import pytest
 
@@ -64,9 +65,10 @@ def different(clip: Clip) -> dict[str, list[int]]:
 
 @pytest.mark.parametrize("styles", [(), STYLES])
 def test_clips_of_each_change_differ_in_their_thoughts_as_they_should(styles):
-    told = {"grows": "sized", "shrinks": "sized", "appears": "gone", "disappears": "gone", "turns": "", "still": ""}
+    told = {"grows": "sized", "shrinks": "sized", "appears": "gone", "disappears": "gone"}
+    told |= {"turns": "", "still": ""}
     for change in CHANGES:
-        for seed in range(12):
+        for seed in range(4):
             clip = sample_clip(random.Random(seed), "train", styles=styles, change=change)
             assert Clip.from_dict(clip.to_dict()) == clip
             for name, found in different(clip).items():
@@ -78,7 +80,7 @@ def test_clips_of_each_change_differ_in_their_thoughts_as_they_should(styles):
 
 def test_yes_and_no_about_clips_are_balanced():
     told = Counter()
-    for seed in range(500):
+    for seed in range(300):
         clip = sample_clip(random.Random(seed), "train", "shapes")
         for q in clip_questions(clip, random.Random(seed), "train"):
             told[q["answer"]] += q["kind"] == "exists"
@@ -93,10 +95,10 @@ def test_clip_thoughts_are_short():
 
 def test_questions_about_several_pictures_follow_from_them():
     kinds, answers = Counter(), Counter()
-    for i in range(400):
+    for i in range(200):
         rng = random.Random(i)
         pictures = sample_several(rng, "train", styles=STYLES)
-        assert Several.from_dict(vars(pictures) | {"scenes": [s.to_dict() for s in pictures.scenes]}) == pictures
+        assert Several.from_dict(asdict(pictures)) == pictures
         for q in several_questions(pictures, rng, "train"):
             kinds[q["kind"]] += 1
             assert score(q["answer"], q) and not score("I don't know.", q), q
@@ -106,8 +108,8 @@ def test_questions_about_several_pictures_follow_from_them():
                 has = [any(f" {p}" in q["question"] for p in several._phrases(s)) for s in pictures.scenes]
                 assert any(has) or q["answer"] in ("Neither.", "None of them.")
         assert several_thinking(pictures.scenes).count("Picture ") == len(pictures.scenes)
-    assert min(kinds[k] for k in ("which", "difference", "exists", "color", "count")) > 20
-    assert 0.6 < answers["The first."] / answers["The second."] < 1.6 and answers["Neither."] > 15
+    assert min(kinds[k] for k in ("which", "difference", "exists", "color", "count")) > 8
+    assert 0.5 < answers["The first."] / answers["The second."] < 2 and answers["Neither."] > 5
 
 
 def test_several_pictures_are_a_sample():

@@ -47,9 +47,9 @@ def dressed(index: int, split: str = "train", objects: str = "all") -> tuple[ran
 
 def test_no_training_picture_is_in_the_held_out_style():
     assert HELD_OUT not in STYLES and HELD_OUT in facts() and HELD_OUT in emoji.SOURCES
-    used = Counter(t.drawing.style for i in range(600) for t in dressed(i)[1].objects() if t.kind == "emoji")
+    used = Counter(t.drawing.style for i in range(250) for t in dressed(i)[1].objects() if t.kind == "emoji")
     assert set(used) == set(STYLES)
-    for i in range(300):
+    for i in range(100):
         for thing in dressed(i)[1].objects():
             assert thing.kind == "shape" or draws(thing.drawing.style, thing.name)
     with pytest.raises(UserError, match="emojione is held out"):
@@ -63,7 +63,7 @@ def test_tiny_has_several_styles_and_nano_needs_none():
 
 
 def test_colours_that_a_drawing_does_not_show_are_not_asked():
-    for i in range(400):
+    for i in range(200):
         rng, scene = dressed(i)
         for thing in scene.objects():
             drawing = thing.drawing
@@ -76,18 +76,18 @@ def test_colours_that_a_drawing_does_not_show_are_not_asked():
             said += [q["question"] + q["answer"] for q in questions(scene, rng, "train")]
             signs = {t.text.lower() for t in scene.things}
             words = set(" ".join(said).lower().replace(".", " ").replace("?", " ").split())
-            assert not words & (set(COLORS) - signs) or any(q in " ".join(said) for q in ("?Yes", "?No")), said
+            assert not words & (set(COLORS) - signs), said
 
 
 def test_spoken_questions_stay_true_in_every_style():
     """They are drawn from the plain world; the pictures that they are about are in several styles."""
     plain, several = MakeScene(1, "train"), MakeScene(1, "train", styles=STYLES)
     others = 0
-    for index in range(120):
+    for index in range(60):
         (_, one), (scene, other) = plain.describe(index), several.describe(index)
         assert one["questions"] == other["questions"] and one["captions"] == other["captions"]
         others += any(t.drawing != Drawing() for t in scene.objects())
-    assert others > 60
+    assert others > 30
 
 
 @pytest.mark.parametrize("style", list(emoji.SOURCES))
@@ -133,16 +133,20 @@ def test_every_photographed_thing_is_of_this_world():
 
 def test_cut_outs_are_made_where_photographs_are(monkeypatch, tmp_path):
     monkeypatch.setattr("data.readers.emoji.FOLDER", tmp_path / "sprites")
-    write_photos(tmp_path / "real")
-    build_cutouts(tmp_path / "real", "train")
-    if emoji.available("photo_train"):
-        made = emoji.SpriteFile(emoji.path_of("photo_train"))
-        assert set(made.places) <= {kind.name for kind in EMOJI_KINDS} | {"ground"}
+    photos = []
+    for i in range(40):
+        photo = Image.new("RGB", (32, 32), (240, 238, 235))
+        ImageDraw.Draw(photo).ellipse((8, 8, 24, 24), fill=(200, 3 * i, 30))
+        photos.append(photo)
+    write_photos(tmp_path, "cifar10", photos, [i % 2 for i in range(40)], ["dog", "nothing"])
+    build_cutouts(tmp_path, "train")
+    made = emoji.SpriteFile(emoji.path_of("photo_train"))
+    assert made.variants("dog") > 10 and set(made.places) <= {"dog", "ground"}
 
 
 def test_plain_shapes_have_the_exact_colours_of_css():
     found = Counter()
-    for i in range(150):
+    for i in range(80):
         scene = sample_scene(random.Random(i), "test", layout="plain")
         image = render(scene)
         for thing in scene.things:
@@ -154,7 +158,7 @@ def test_plain_shapes_have_the_exact_colours_of_css():
 
 def test_insets_shrink_things_and_borders_and_gray_do_what_they_say():
     kinds = Counter()
-    for i in range(400):
+    for i in range(200):
         _, scene = dressed(i, objects="shapes")
         if scene.inset:
             kinds["inset"] += 1
@@ -168,7 +172,7 @@ def test_insets_shrink_things_and_borders_and_gray_do_what_they_say():
             assert np.abs(pixels - pixels.mean(2, keepdims=True)).mean() < 8
         if scene.border and not scene.gray:
             kinds["border"] += 1
-    assert min(kinds[k] for k in ("inset", "gray", "border")) >= 5
+    assert min(kinds[k] for k in ("inset", "gray", "border")) >= 3
 
 
 def test_drawings_are_changed_as_a_scene_says():
