@@ -10,7 +10,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
-from data.readers.emoji import SOURCES, available
+from data.readers.drawings import available
+from data.readers.emoji import SOURCES
 from data.scenes.captions import caption
 from data.scenes.clips import clip_questions, render_clip, sample_clip
 from data.scenes.follow_ups import follow_ups

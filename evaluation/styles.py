@@ -13,7 +13,7 @@ import sys
 from torch import Tensor
 
 from data.readers.cutouts import build_cutouts
-from data.readers.emoji import HINT, available
+from data.readers.drawings import HINT, available
 from data.scenes.objects import COLORS, KINDS
 from data.scenes.questions import thing_answer
 from data.scenes.render import render

@@ -193,7 +193,7 @@ def export_to_gguf(
     """Write a model's Thinker as one GGUF file, LoRA adapters merged; a memory bank stays out.
 
     Args:
-        model: an Omni, OmniModel or Thinker that was loaded from a folder.
+        model: an Omni, OmniModel or Thinker, loaded from a folder.
         quantization_type: one of TYPES, or of MADE_BY_LLAMA (by llama.cpp's quantiser).
         llama_cpp_path: where `llama-quantize` is. Default: the PATH, else llama.cpp's library.
         tokenizer: the folder's if none is given.

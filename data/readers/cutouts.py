@@ -15,7 +15,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageFilter
 
-from data.readers.emoji import SIDE, path_of, save_sprites
+from data.readers.drawings import SIDE, path_of, save_sprites
 from data.readers.photos import Photo, photos, present
 from data.scenes.styles import PHOTOGRAPHED
 

@@ -1,8 +1,8 @@
 """Drawings of the picture world's things by several artists, out of npm packages, as sprite files.
 
 `python -m data.readers.emoji` fetches the packages with npm (31 MB), rasterises each needed thing once to
-`SIDE` pixels, and writes one file a style into build/sprites: `blob` (lossless WebP files end to end),
-`offsets` and `names`. Needs npm and `resvg_py` (requirements-dev.txt); reading needs neither.
+`SIDE` pixels, and writes one file a style into build/sprites (data/readers/drawings.py). It needs npm and
+`resvg_py` (requirements-dev.txt); reading the files needs neither.
 
 Licences: Fluent MIT, OpenMoji CC BY-SA 4.0, FxEmoji Apache-2.0, EmojiOne 1 CC BY-SA 4.0. Blobmoji is
 not among them: the npm package that is called after it holds no drawings.
@@ -28,16 +28,13 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
+from data.readers.drawings import SIDE, SpriteFile, path_of, save_sprites
 from data.scenes.objects import EMOJI_KINDS, Kind
 from models.errors import UserError, needed, one_line_errors
-from models.files import replacing
 
-FOLDER = Path(__file__).parents[2] / "build" / "sprites"
-SIDE = 160  # pixels of a sprite's longer side
 PLAIN = 0.3  # share of a drawing that must have a colour to be called by it
 HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
 BOUNDS = (14, 40, 68, 170, 255, 295, 345)  # degrees, between one hue and the next
-HINT = "run `python -m data.readers.emoji`, which fetches them with npm"
 Files = dict[str, bytes]  # of a package, by name
 Drawing = Callable[[Files, Kind], bytes | None]  # SVG or WebP; None where the artist drew no such thing
 
@@ -196,65 +193,6 @@ def drawings(style: str) -> Iterator[tuple[str, Image.Image]]:
             yield kind.name, rasterised(drawing)
 
 
-def save_sprites(
-    path: Path, names: list[str], images: list[Image.Image], lossless: bool = True
-) -> None:
-    """Write a sprite file, whole or not at all."""
-    encoded = []
-    for image in images:
-        buffer = io.BytesIO()
-        image.save(buffer, "WEBP", lossless=lossless, quality=80 if lossless else 90)
-        encoded.append(buffer.getvalue())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    with replacing(path) as temporary, temporary.open("wb") as file:
-        np.savez(
-            file,
-            blob=np.frombuffer(b"".join(encoded), np.uint8),
-            offsets=np.cumsum([0, *map(len, encoded)]),
-            names=np.array(names),
-        )
-
-
-class SpriteFile:
-    """The sprites of one style, decoded when they are first asked for.
-
-    `names` may hold a name several times: `variants` tells how often, `get` takes which one.
-    """
-
-    def __init__(self, path: Path):
-        try:
-            with np.load(path, allow_pickle=False) as file:
-                self.blob, self.offsets, names = (file[k] for k in ("blob", "offsets", "names"))
-        except FileNotFoundError:
-            raise UserError(f"no drawings at {path}: {HINT}") from None
-        except (OSError, ValueError, KeyError) as error:
-            raise UserError(f"cannot read drawings from {path}: {error}") from None
-        self.places: dict[str, list[int]] = {}
-        for i, name in enumerate(names):
-            self.places.setdefault(str(name), []).append(i)
-
-    def variants(self, name: str) -> int:
-        """How many drawings of a thing there are."""
-        return len(self.places.get(name, ()))
-
-    def get(self, name: str, which: int = 0) -> Image.Image:
-        """A drawing, RGBA."""
-        i = self.places[name][which % len(self.places[name])]
-        encoded = self.blob[self.offsets[i] : self.offsets[i + 1]].tobytes()
-        with Image.open(io.BytesIO(encoded)) as image:
-            return image.convert("RGBA")
-
-
-def path_of(style: str) -> Path:
-    """Where a style's sprites lie."""
-    return FOLDER / f"{style}.npz"
-
-
-def available(style: str) -> bool:
-    """Whether a style's sprites are here."""
-    return path_of(style).exists()
-
-
 def color_share(image: Image.Image, color: str) -> float:
     """The share of a drawing's ink that people would call by a colour's name."""
     pixels = np.asarray(image.resize((40, 40)))
@@ -304,8 +242,9 @@ def main(argv: list[str] | None = None) -> int:
         save_sprites(path_of(style), list(names), list(images))
         print(f"{path_of(style)}: {len(names)} of {len(EMOJI_KINDS)} things")
     if args.facts:
-        text = json.dumps({style: facts_of(style) for style in args.styles}, indent=1)
-        args.facts.write_text(text + "\n", encoding="utf-8")
+        told = ((style, json.dumps(facts_of(style))) for style in args.styles)
+        text = ",\n".join(f' "{style}": {facts}' for style, facts in told)
+        args.facts.write_text(f"{{\n{text}\n}}\n", encoding="utf-8")
     return 0
 
 

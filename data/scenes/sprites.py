@@ -14,7 +14,7 @@ import numpy as np
 from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 from data.readers.cutouts import GROUND
-from data.readers.emoji import HINT, SpriteFile, available, path_of
+from data.readers.drawings import HINT, SpriteFile, available, path_of
 from data.scenes.objects import KINDS
 from data.scenes.scene import Drawing, Thing
 from models.errors import UserError

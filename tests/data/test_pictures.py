@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw
 
-from data.readers import emoji
+from data.readers import drawings, emoji
 from data.readers.cutouts import build_cutouts, cut_out
 from data.scenes.build import MakeScene, build_scenes
 from data.scenes.captions import caption
@@ -92,13 +92,13 @@ def test_spoken_questions_stay_true_in_every_style():
 
 @pytest.mark.parametrize("style", list(emoji.SOURCES))
 def test_the_recorded_facts_of_a_style_are_those_of_its_drawings(style):
-    if not emoji.available(style):
-        pytest.skip(f"no drawings: {emoji.HINT}")
+    if not drawings.available(style):
+        pytest.skip(f"no drawings: {drawings.HINT}")
     assert {key: tuple(names) for key, names in emoji.facts_of(style).items()} == facts()[style]
 
 
 def test_missing_drawings_are_one_line(monkeypatch, tmp_path):
-    monkeypatch.setattr("data.readers.emoji.FOLDER", tmp_path)
+    monkeypatch.setattr("data.readers.drawings.FOLDER", tmp_path)
     with pytest.raises(UserError, match="fluent_flat.*fxemoji.*python -m data.readers.emoji") as error:
         require_styles(STYLES)
     assert "\n" not in str(error.value)
@@ -107,13 +107,13 @@ def test_missing_drawings_are_one_line(monkeypatch, tmp_path):
 
 def test_a_sprite_file_gives_back_what_was_put_in(tmp_path):
     red, blue = (Image.new("RGBA", (9, 5), color) for color in ("red", "blue"))
-    emoji.save_sprites(tmp_path / "a.npz", ["dog", "cat", "dog"], [red, blue, blue])
-    sprites = emoji.SpriteFile(tmp_path / "a.npz")
+    drawings.save_sprites(tmp_path / "a.npz", ["dog", "cat", "dog"], [red, blue, blue])
+    sprites = drawings.SpriteFile(tmp_path / "a.npz")
     assert sprites.variants("dog") == 2 and sprites.variants("cow") == 0
     assert sprites.get("dog", 2).tobytes() == red.tobytes() != sprites.get("dog", 1).tobytes()
     (tmp_path / "b.npz").write_bytes(b"nothing")
     with pytest.raises(UserError, match="cannot read drawings"):
-        emoji.SpriteFile(tmp_path / "b.npz")
+        drawings.SpriteFile(tmp_path / "b.npz")
 
 
 def test_things_are_cut_out_of_even_grounds_only():
@@ -132,7 +132,7 @@ def test_every_photographed_thing_is_of_this_world():
 
 
 def test_cut_outs_are_made_where_photographs_are(monkeypatch, tmp_path):
-    monkeypatch.setattr("data.readers.emoji.FOLDER", tmp_path / "sprites")
+    monkeypatch.setattr("data.readers.drawings.FOLDER", tmp_path / "sprites")
     photos = []
     for i in range(40):
         photo = Image.new("RGB", (32, 32), (240, 238, 235))
@@ -140,7 +140,7 @@ def test_cut_outs_are_made_where_photographs_are(monkeypatch, tmp_path):
         photos.append(photo)
     write_photos(tmp_path, "cifar10", photos, [i % 2 for i in range(40)], ["dog", "nothing"])
     build_cutouts(tmp_path, "train")
-    made = emoji.SpriteFile(emoji.path_of("photo_train"))
+    made = drawings.SpriteFile(drawings.path_of("photo_train"))
     assert made.variants("dog") > 10 and set(made.places) <= {"dog", "ground"}
 
 
