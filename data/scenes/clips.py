@@ -145,6 +145,15 @@ def _possible(scene: Scene, thing: Thing, plan: Plan, split: str) -> bool:
     return all(_clear(step, others) for step in shown)
 
 
+def _scene(rng: random.Random, split: str, objects: str, styles: tuple[str, ...]) -> Scene:
+    """What a clip may begin with."""
+    scene = sample_scene(rng, split, objects, "single" if rng.random() < 0.2 else "several")
+    scene.noise, scene.blur = min(scene.noise, 3.0), 0.0
+    if styles:
+        draw_things(scene, rng, styles)
+    return scene
+
+
 def sample_clip(
     rng: random.Random,
     split: str,
@@ -156,11 +165,7 @@ def sample_clip(
     """A clip whose change is evenly drawn; scenes are drawn until one has room for it."""
     change = change or rng.choice(CHANGES)
     while True:
-        layout = "single" if rng.random() < 0.2 else "several"
-        scene = sample_scene(rng, split, objects, layout)
-        scene.noise, scene.blur = min(scene.noise, 3.0), 0.0
-        if styles:
-            draw_things(scene, rng, styles)
+        scene = _scene(rng, split, objects, styles)
         if styles and change != "turns" and rng.random() < GRAY and seen_in_gray(scene):
             grayed(scene)
         index = rng.randrange(len(scene.things))

@@ -101,15 +101,13 @@ def _altered(rng: random.Random, drawing: Drawing) -> None:
     drawing.shade = round(rng.uniform(0.1, 0.5), 2) if rng.random() < 0.15 else 0.0
 
 
-def draw_things(
-    scene: Scene, rng: random.Random, styles: tuple[str, ...], things: list[Thing] | None = None
-) -> None:
+def draw_things(scene: Scene, rng: random.Random, styles: tuple[str, ...]) -> None:
     """Choose how each thing is drawn, in place; things that are counted together are drawn alike."""
     weights = [WEIGHTS.get(style, 1) for style in styles]
     one = rng.choices(styles, weights)[0]
     mixed, alter = rng.random() < MIXED, rng.random() < 0.5
     alike: dict[tuple[str, str], Drawing] = {}
-    for thing in scene.things if things is None else things:
+    for thing in scene.things:
         if thing.kind == "sign":
             continue
         if thing.key in alike and rng.random() < 0.85:
