@@ -208,7 +208,7 @@ def dress(scene: Scene, rng: random.Random, styles: tuple[str, ...]) -> Scene:
     """Choose how a scene is drawn, in place; see the module."""
     if scene.layout == DRAWN_BY_CODE:
         return scene
-    if rng.random() < 0.1:
+    if scene.layout != "sign" and rng.random() < 0.1:  # letters need an even ground
         _busy_ground(scene, rng)
     draw_things(scene, rng, styles)
     frame(scene, rng)

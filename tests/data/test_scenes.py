@@ -267,7 +267,7 @@ def test_clips_change_as_they_say():
             assert score(q["answer"], q)
         first, last = clip.frames[0].things, clip.frames[-1].things
         if clip.change == "left":
-            assert last[clip.thing].x < first[clip.thing].x - 60
+            assert last[clip.thing].x < first[clip.thing].x - 40
         if clip.change in ("appears", "disappears"):
             assert len(last) - len(first) == (1 if clip.change == "appears" else -1)
         if clip.change == "still":

@@ -105,7 +105,7 @@ class VisionTask(nn.Module):
         logits = self.heads["background"](tokens.mean(1)).float()  # (B, colours)
         ground = batch["background"]
         total = total + 4 * F.cross_entropy(logits, ground, reduction="sum", ignore_index=NO_COLOR)
-        right, known = (logits.argmax(-1) == ground).sum().detach(), (ground != NO_COLOR).sum()
+        right, known = (logits.argmax(-1) == ground).sum().detach(), (ground != NO_COLOR).float().sum()
         logs["background"] = (right, known.clamp_min(1e-6))
         read, told = self.reader(tokens, cells, batch["background"], batch["where"])
         total, logs = total + read, logs | told
