@@ -1,10 +1,11 @@
-"""Recorded speech on disk: the manifest's tars, LibriSpeech, LJSpeech and Speech Commands folders.
+"""Recorded speech on disk: the manifest's tars, LibriSpeech, LJSpeech, Speech Commands, Asterisk.
 
 Every reader yields `Recording`s with the wave as float32 at 16 kHz, mono. Splits are by speaker
 (by sentence where there is one speaker). A missing folder or file is a UserError that names it.
 """
 
 import csv
+import gzip
 import io
 import json
 import re
@@ -122,8 +123,25 @@ def speech_commands(folder: str | Path, split: str) -> Iterator[Recording]:
                 yield Recording(decode(path), sentence_case(word.name), speaker, "speech_commands")
 
 
+def asterisk(folder: str | Path, split: str) -> Iterator[Recording]:
+    """Debian's asterisk-core-sounds-en-wav: prompts of one American, at the telephone's 8 kHz.
+
+    All are in train: there is one speaker. Prompts with figures or noises in their text are left out.
+    """
+    if split != "train":
+        return
+    folder = Path(folder)
+    listed = _need(folder / "doc/asterisk-core-sounds-en/core-sounds-en.txt.gz", "list of prompts")
+    with gzip.open(listed, "rt", encoding="utf-8") as file:
+        lines = [line.partition(":") for line in file if not line.startswith(";")]
+    for name, _, text in lines:
+        path = folder / "asterisk/sounds/en_US_f_Allison" / f"{name.strip()}.wav"
+        if text.strip() and not re.search(r"[\d\[(]", text) and path.exists():
+            yield Recording(decode(path), sentence_case(text), "asterisk:allison", "asterisk")
+
+
 Reader = Callable[[str | Path, str], Iterator[Recording]]
 READERS: dict[str, Reader] = {
     "manifest": manifest, "librispeech": librispeech, "ljspeech": ljspeech,
-    "speech_commands": speech_commands,
+    "speech_commands": speech_commands, "asterisk": asterisk,
 }

@@ -9,13 +9,14 @@ from itertools import islice
 from pathlib import Path
 
 from data.readers import there
-from data.readers.speech import RATE, READERS, Recording, manifest
+from data.readers.speech import RATE, READERS, Recording, asterisk, manifest
 from data.shards import Blobs, store
 from data.speech.asr_corpus import NATURAL_SECONDS, mel_of
 from data.speech.augment import set_peak
 from models.errors import UserError
 
 MANIFEST_SETS = ("speechocean762", "fsdd", "speech_commands_3words")
+SHARE = Path("/usr/share")  # where Debian's package puts its prompts and their texts
 PEAK = 0.7  # of full scale
 
 
@@ -27,6 +28,8 @@ def _read(folder: Path, layout: str, split: str) -> Iterator[Recording]:
         return
     for name in there({name: folder / name for name in MANIFEST_SETS}):
         yield from manifest(folder / name, split)
+    if there({"asterisk": SHARE / "asterisk/sounds/en_US_f_Allison"}):
+        yield from asterisk(SHARE, split)
 
 
 def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
@@ -50,7 +53,8 @@ def build_real_hearing(
     """Fill `folder` from the recordings under `source`; returns how many utterances it holds.
 
     Args:
-        layout: "all" for the manifest's sets together, or one name of data/readers/speech.READERS.
+        layout: "all" for the manifest's sets and Asterisk's prompts, or a name of
+            data/readers/speech.READERS.
     """
     folder = Path(folder)
     if sorted(folder.glob("shard-*.jsonl")):

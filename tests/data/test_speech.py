@@ -1,5 +1,6 @@
 """Speech data: splits, alignments, quantisation, readers. No engine but where a skip says so."""
 
+import gzip
 import json
 import sys
 import tarfile
@@ -366,6 +367,18 @@ def test_speech_commands_reader(tmp_path):
     write(tmp_path / "_background_noise_" / "hum.wav")
     (found,) = all_splits(readers.speech_commands, tmp_path)
     assert (found.text, found.speaker) == ("Yes.", "speech_commands:0a7c2a8d")
+
+
+def test_asterisk_reader_leaves_out_figures_and_noises(tmp_path):
+    texts = tmp_path / "doc" / "asterisk-core-sounds-en" / "core-sounds-en.txt.gz"
+    texts.parent.mkdir(parents=True)
+    with gzip.open(texts, "wt") as file:
+        file.write("; prompts\nsub/bye: Goodbye!\nten: Press 10.\nbeep: [a beep]\nlost: Lost.\n")
+    for name in ("sub/bye", "ten", "beep"):
+        write(tmp_path / "asterisk" / "sounds" / "en_US_f_Allison" / f"{name}.wav", rate=8000)
+    (found,) = all_splits(readers.asterisk, tmp_path)
+    assert (found.text, found.speaker) == ("Goodbye!", "asterisk:allison")
+    assert not list(readers.asterisk(tmp_path, "test"))
 
 
 def test_missing_folders_are_user_errors(tmp_path):
