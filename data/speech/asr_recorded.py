@@ -5,7 +5,7 @@ test. What is longer than data/speech/asr_corpus.py allows is left out.
 """
 
 from collections.abc import Iterator
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 
 from data.readers import there
@@ -28,15 +28,16 @@ def _read(folder: Path, layout: str, split: str) -> Iterator[Recording]:
         return
     for name in there({name: folder / name for name in MANIFEST_SETS}):
         yield from manifest(folder / name, split)
-    if there({"asterisk": SHARE / "asterisk/sounds/en_US_f_Allison"}):
-        yield from asterisk(SHARE, split)
 
 
 def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
     """Utterances of a split in the order of the shards; see `build_real_hearing`."""
-    for recording in _read(folder, layout, split):
-        if 0.1 <= len(recording.wave) / RATE <= NATURAL_SECONDS:
-            yield recording
+    return filter(usable, _read(folder, layout, split))
+
+
+def usable(recording: Recording) -> bool:
+    """Whether it is as long as hearing takes it."""
+    return 0.1 <= len(recording.wave) / RATE <= NATURAL_SECONDS
 
 
 def kind_of(recording: Recording) -> str:
@@ -59,7 +60,10 @@ def build_real_hearing(
     folder = Path(folder)
     if sorted(folder.glob("shard-*.jsonl")):
         raise UserError(f"{folder} already holds shards: remove it to build it again")
-    found = islice(recordings(Path(source), layout, split), limit)
+    found = recordings(Path(source), layout, split)
+    if layout == "all" and there({"asterisk": SHARE / "asterisk/sounds/en_US_f_Allison"}):
+        found = chain(found, filter(usable, asterisk(SHARE, split)))
+    found = islice(found, limit)
     count = store(folder, map(_item, found), shard_size)
     if not count:
         raise UserError(f"no {split} recordings under {source}")
