@@ -26,10 +26,14 @@ COLORS: dict[str, RGB] = {
     "white": (248, 248, 248),
     "gray": (136, 136, 136),
 }
-CSS: dict[str, RGB] = {  # what programs draw by the same names
-    "red": (255, 0, 0), "orange": (255, 165, 0), "yellow": (255, 255, 0), "green": (0, 128, 0),
-    "blue": (0, 0, 255), "purple": (128, 0, 128), "pink": (255, 192, 203), "brown": (165, 42, 42),
-    "black": (0, 0, 0), "white": (255, 255, 255), "gray": (128, 128, 128),
+# What programs draw by the same names, and after it what they call lime, olive, teal, navy, aqua,
+# maroon, fuchsia and silver: with these, CSS's sixteen basic colours.
+CSS: dict[str, tuple[RGB, ...]] = {
+    "red": ((255, 0, 0), (128, 0, 0)), "orange": ((255, 165, 0),), "yellow": ((255, 255, 0),),
+    "green": ((0, 128, 0), (0, 255, 0), (128, 128, 0), (0, 128, 128)),
+    "blue": ((0, 0, 255), (0, 0, 128), (0, 255, 255)), "purple": ((128, 0, 128),),
+    "pink": ((255, 192, 203), (255, 0, 255)), "brown": ((165, 42, 42),), "black": ((0, 0, 0),),
+    "white": ((255, 255, 255),), "gray": ((128, 128, 128), (192, 192, 192)),
 }
 SHAPES = ("circle", "square", "triangle", "star", "heart", "diamond", "pentagon", "hexagon",
           "cross", "ring", "arrow")

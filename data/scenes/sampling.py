@@ -236,7 +236,8 @@ def _plain(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
     """Shapes of every size in the exact colours of CSS on a flat ground, as a program draws them."""
     colors = rng.sample(tuple(CSS), len(CSS))
     ground = "white" if rng.random() < 0.5 else colors[-1]
-    scene.background = Background("flat", ground, CSS[ground], CSS[ground])
+    shade = rng.choice(CSS[ground])
+    scene.background = Background("flat", ground, shade, shade)
     count = rng.choices((1, 2, 3), (76, 15, 9))[0]
     shares = [rng.uniform(0.12, 0.98) if count == 1 else rng.uniform(0.2, 0.5) for _ in range(count)]
     centres, factor = _place_always(rng, [(SIZE * share,) * 2 for share in shares])
@@ -245,7 +246,7 @@ def _plain(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
         color = next(c for c in colors if c != ground and not (split == "train" and held_out(name, c)))
         colors.remove(color)
         thing = make_thing(rng, "shape", name, color, SIZE * share * factor, x, y)
-        thing.rgb, thing.angle = CSS[color], 0.0
+        thing.rgb, thing.angle = rng.choice(CSS[color]), 0.0
         scene.things.append(thing)
 
 

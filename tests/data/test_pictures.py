@@ -146,14 +146,16 @@ def test_cut_outs_are_made_where_photographs_are(monkeypatch, tmp_path):
 
 def test_plain_shapes_have_the_exact_colours_of_css():
     found = Counter()
-    for i in range(80):
+    for i in range(120):
         scene = sample_scene(random.Random(i), "test", layout="plain")
         image = render(scene)
         for thing in scene.things:
             if thing.name != "ring":  # which is empty in the middle
-                assert image.getpixel((int(thing.x), int(thing.y))) == CSS[thing.color], thing
-                found[thing.color] += 1
-    assert set(found) == set(CSS) and CSS["blue"] == (0, 0, 255) and CSS["green"] == (0, 128, 0)
+                color = image.getpixel((int(thing.x), int(thing.y)))
+                assert color in CSS[thing.color], thing
+                found[color] += 1
+    assert set(found) == {color for shades in CSS.values() for color in shades}
+    assert CSS["blue"][0] == (0, 0, 255) and CSS["green"][0] == (0, 128, 0)
 
 
 def test_insets_shrink_things_and_borders_and_gray_do_what_they_say():
