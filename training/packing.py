@@ -50,17 +50,20 @@ def pack_samples(samples: list[dict], pad: int) -> tuple[dict[str, Tensor], list
     return batch, [samples[place] for places in rows for place in places]
 
 
-def stack_media(samples: list[dict]) -> dict[str, Tensor]:
+def stack_media(samples: list[dict], encoded: bool = False) -> dict[str, Tensor | list[bytes]]:
     """Pictures and sounds of samples in this order.
 
     Returns:
-        pixels (N, 3, 224, 224) if there are pictures; mel (N, 128, T) and lengths (N,) if there are sounds.
+        pixels (N, 3, 224, 224) if there are pictures, or their files as images where `encoded`;
+        mel (N, 128, T) and lengths (N,) if there are sounds.
     """
-    batch = {}
-    images = [picture(image) for sample in samples for image in sample["images"]]
+    batch: dict[str, Tensor | list[bytes]] = {}
+    images = [image for sample in samples for image in sample["images"]]
     sounds = [sound for sample in samples for sound in sample["sounds"]]
-    if images:
-        batch["pixels"] = torch.stack(images)
+    if images and encoded:
+        batch["images"] = images
+    elif images:
+        batch["pixels"] = torch.stack([picture(image) for image in images])
     if sounds:
         batch["mel"], batch["lengths"] = padded_mels(sounds)
     return batch

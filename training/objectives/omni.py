@@ -33,6 +33,7 @@ from training.objectives.audio import clips_folder
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_samples, stack_media
 from training.records import Records
+from training.remembered import Remembered
 from training.samples import (
     chat,
     clip_sample,
@@ -62,6 +63,7 @@ class OmniTask(nn.Module):
     def __init__(self, omni: OmniModel, fixed: list[str]):
         super().__init__()
         self.omni = omni
+        self.remembered = Remembered(omni.vision) if "vision." in fixed else None
         for name, parameter in omni.named_parameters():
             parameter.requires_grad_(not name.startswith(tuple(fixed)))
 
@@ -74,7 +76,9 @@ class OmniTask(nn.Module):
     def logits(self, batch: dict[str, Tensor], asked: Tensor) -> Tensor:
         """(n, V) for the n learnt tokens, asked (R, L): most of a sample is not learnt."""
         images = clips = None
-        if "pixels" in batch:
+        if "images" in batch:
+            images = self.omni.vision_projector(self.remembered(batch["images"]))  # (N, 50, D)
+        elif "pixels" in batch:
             images = self.omni.encode_images(batch["pixels"])  # (N, 50, D)
         if "mel" in batch:
             encoded = self.omni.audio(batch["mel"], batch["lengths"])
@@ -206,7 +210,7 @@ class OmniObjective:
     def collate(self, samples: list[dict]) -> dict[str, Tensor]:
         """Samples packed into rows, and their media in reading order; see training/packing.py."""
         batch, samples = pack_samples(samples, self.tokenizer.pad)
-        return batch | stack_media(samples)
+        return batch | stack_media(samples, encoded=self.model.remembered is not None)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         samples = []

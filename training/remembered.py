@@ -1,0 +1,39 @@
+"""What a fixed vision encoder says of pictures: each is encoded once, however often it is drawn.
+
+The joint stage draws a picture some eight times, and its encoder does not change: encoding again
+would be a third of the work. Pictures are told apart by a digest of their files.
+"""
+
+from hashlib import blake2b
+from itertools import islice
+
+import torch
+from torch import Tensor
+
+from models.vision import VisionEncoder
+from training.media import picture
+
+ROOM = 250_000  # pictures remembered, some 20 kB each; the oldest are forgotten
+
+
+class Remembered:
+    """The image tokens of encoded files, as `encoder` gives them without a gradient."""
+
+    def __init__(self, encoder: VisionEncoder, room: int = ROOM):
+        self.encoder, self.room = encoder, room
+        self.tokens: dict[bytes, Tensor] = {}  # by digest, each (50, C), in the order of their coming
+
+    def __call__(self, images: list[bytes]) -> Tensor:
+        """Encoded files -> (N, 50, C)"""
+        keys = [blake2b(image, digest_size=16).digest() for image in images]
+        new = {key: image for key, image in zip(keys, images, strict=True) if key not in self.tokens}
+        device = next(self.encoder.parameters()).device
+        if new:
+            pixels = torch.stack([picture(image) for image in new.values()])  # (n, 3, 224, 224)
+            with torch.no_grad():
+                encoded = self.encoder(pixels.to(device)).cpu()  # (n, 50, C)
+            self.tokens |= {key: row.clone() for key, row in zip(new, encoded, strict=True)}
+        tokens = torch.stack([self.tokens[key] for key in keys])  # (N, 50, C)
+        for key in list(islice(self.tokens, max(0, len(self.tokens) - self.room))):
+            del self.tokens[key]
+        return tokens.to(device)
