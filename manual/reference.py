@@ -37,7 +37,6 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "source": "who speaks: engines, flite, or samples (those in the repository)",
     "voices": "lists of voices whose clips are samples",
     "noisy": "share of clips that noise is added to, anew each time",
-    "asr_errors": "spoken questions with the transcript of the recogniser; 0: none",
     "masked": "share of clips with SpecAugment",
     "tempo": "share of batches whose clips are all faster or slower, at 0.75 to 1.4 of their speed",
     "recorded": "whether recorded people are trained on (needs --real_dir)",

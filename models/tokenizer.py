@@ -174,18 +174,12 @@ class Tokenizer:
         return self.encode_chat([{"role": "user", "content": content}])[1:]
 
     def encode_chat_targets(self, messages: list[Message]) -> tuple[list[int], list[int]]:
-        """Ids of a finished chat, and a mask that is 1 on assistant text and its eos.
-
-        A part with "learnt": False is read and not learnt, as a wrong transcript is.
-        """
+        """Ids of a finished chat, and a mask that is 1 on assistant text and its eos."""
         ids, mask = [BOS], [0]
         for message in messages:
             role, _ = self._message(message)
             ids, mask = [*ids, role], [*mask, 0]
             spoken = message["role"] == "assistant"
-            for part in as_parts(message["content"]):
-                content = self._content([part])
-                ids += content
-                mask += [int(spoken and part.get("learnt", True))] * len(content)
-            ids, mask = [*ids, EOS], [*mask, int(spoken)]
+            content = [*self._content(as_parts(message["content"])), EOS]
+            ids, mask = ids + content, mask + [int(spoken)] * len(content)
         return ids, mask

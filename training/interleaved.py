@@ -11,7 +11,7 @@ from data.scenes.photos import photo_thinking
 from data.scenes.scene import Scene
 from data.scenes.thinking import clip_thinking, scene_thinking
 from models.omni import TRANSCRIBE_QUESTION
-from training.samples import IMAGE, asked_about, heard_part, sound_part, text_part, turn
+from training.samples import IMAGE, asked_about, sound_part, text_part, thinking_part, turn
 
 # Tokens of a dialogue; the rows of a batch are as long as its longest sample, and the long ones cost most.
 BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)
@@ -50,7 +50,7 @@ def said(segment: Segment, rng: random.Random) -> list[dict]:
         content = [sound_part(record), text_part(TRANSCRIBE_QUESTION)]
         return turn(content, record["text"])
     if segment.kind == "asked":
-        return turn([sound_part(record)], segment.asked[0]["answer"], heard_part(record))
+        return turn([sound_part(record)], segment.asked[0]["answer"], thinking_part(record["text"]))
     images = [IMAGE] * (FRAMES if segment.kind == "clip" else 1)
     return asked_about(segment.asked, images, thinking_about(segment), rng)
 

@@ -4,10 +4,6 @@ It takes three minutes and no gradient. Counted is text of the training split: o
 dialogues and books, questions about the world, digits, single words, and what the speakers of the
 recorded sets read, where they are speakers to train on.
 
-A second table, `ngram_unseen.safetensors`, leaves out the sentences of the training clips. ASR-error
-augmentation decodes with it (training/asr_errors.py): of a sentence that was counted, the right
-hypothesis mostly leads, which is not so of what a user says.
-
 Source: modified Kneser-Ney estimates, Chen and Goodman 1999; n-grams are kept by how much their count
 times the logarithm gains over backing off (weighted difference, Seymore and Rosenfeld 1996).
 """
@@ -15,7 +11,6 @@ times the logarithm gains over backing off (weighted difference, Seymore and Ros
 from __future__ import annotations
 
 import random
-import shutil
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -28,12 +23,11 @@ from data.scenes.build import SEEDS, MakeScene
 from data.shards import ShardReader
 from data.speech import sentences
 from models.ctc import to_alphabet
-from models.ngram_lm import EDGE, FILE, ORDER, Level, NgramLM, quantised
+from models.ngram_lm import EDGE, ORDER, Level, NgramLM, quantised
 
 BITS = np.uint64(16)  # of a word in the number that stands for an n-gram, the first word highest
 WORD = np.uint64(0xFFFF)
 RECORDED = "hearing_real_train"
-UNSEEN = "ngram_unseen.safetensors"
 LEAST = 2  # times that a word must occur to be listed
 NEVER = 1e-7  # probability of a listed word that nothing was counted for
 
@@ -194,28 +188,13 @@ def count_ngrams(spoken: Iterable[str], vocabulary: int, bigrams: int, trigrams:
     return NgramLM(words, levels(keys, rows))
 
 
-def said_in_clips(folder: Path) -> set[str]:
-    """What synthetic training clips say, in the CTC alphabet; recorded people are not among them."""
-    shards = sorted(folder.glob("speech_*_train"))
-    readers = [ShardReader(path) for path in shards]
-    return {
-        to_alphabet(reader.record(place)["text"]) for reader in readers for place in range(len(reader))
-    }
+def build_ngrams(sizes: dict, spoken: Iterable[str], path: Path) -> None:
+    """Count these sentences, in the CTC alphabet, into a file.
 
-
-def build_ngrams(config: dict, data: Path, real: Path | None) -> None:
-    """Count both models into the folder of generated data; `config` is the section `data.ngram`."""
-    spoken = list(tqdm(lines(real, config, data / RECORDED), desc="n-grams", unit=" sentences"))
-    clips = said_in_clips(data)
-    unseen = [line for line in spoken if line not in clips]
-    sizes = {name: config[name] for name in ("vocabulary", "bigrams", "trigrams")}
-    for name, counted_lines in ((UNSEEN, unseen), (FILE, spoken)):
-        model = count_ngrams(counted_lines, **sizes)
-        model.save(data / name)
-        print(f"n-grams: {data / name}, {sum(len(level.logs) for level in model.levels):,}")
-
-
-def copy_ngrams(data: Path, folder: Path) -> None:
-    """Put both models beside the audio encoder that they belong to."""
-    for name in (FILE, UNSEEN):
-        shutil.copy(data / name, folder / name)
+    Args:
+        sizes: how many words, bigrams and trigrams are kept.
+    """
+    sizes = {name: sizes[name] for name in ("vocabulary", "bigrams", "trigrams")}
+    model = count_ngrams(tqdm(spoken, desc="n-grams", unit=" sentences"), **sizes)
+    model.save(path)
+    print(f"n-grams: {path}, {sum(len(level.logs) for level in model.levels):,}")

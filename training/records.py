@@ -41,11 +41,9 @@ class Records:
             training["signs"] = paths.data / "signs_train"
         if data["recorded"]:
             training["recorded"] = paths.data / "hearing_real_train"
-        if data["asr_errors"]:
-            training["asr_errors"] = paths.data / "asr_errors"
         self.readers |= {(name, "train"): ShardReader(folder) for name, folder in training.items()}
         self.readers["dev", "dev"] = ShardReader(paths.data / "hearing_dev")
-        self.speech = ("dev", "recorded", *data["voices"], "asr_errors")
+        self.speech = ("dev", "recorded", *data["voices"])
         self.noisy = data["noisy"]
         self.utterances = {split: self._sorted(split) for split in SPLITS}
         self.pairs = {
@@ -63,8 +61,7 @@ class Records:
         ]
         for place in sorted(places, key=lambda p: self._words(p, split)["seconds"]):
             record = self._words(place, split)
-            if "transcript" not in record:
-                found["transcript"].append(place)
+            found["transcript"].append(place)
             if record["kind"] == "talk_question":
                 found["spoken"].append(place)
             if record["kind"] == "scene_question" and record["scene"] < scenes:
@@ -103,7 +100,7 @@ class Records:
 
     def augmented(self, record: dict, rng: random.Random, split: str) -> dict:
         """An utterance, in training augmented anew."""
-        if split != "train" or "transcript" in record:  # those were augmented when they were transcribed
+        if split != "train":
             return record
         chance = np.random.default_rng(rng.randrange(1 << 30))
         mel = augment_mel(record["mel"], chance, self.noisy)

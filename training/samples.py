@@ -47,9 +47,9 @@ def text_part(text: str) -> dict:
     return {"type": "text", "text": text}
 
 
-def thinking_part(*lines: str, learnt: bool = True) -> dict:
+def thinking_part(*lines: str) -> dict:
     """The content part of a chain of thought; a line a sound, then one for the pictures."""
-    return {"type": "thinking", "text": "\n".join(lines), "learnt": learnt}
+    return {"type": "thinking", "text": "\n".join(lines)}
 
 
 def chat(messages: list[dict]) -> dict:
@@ -114,19 +114,9 @@ def transcript_sample(record: dict, rng: random.Random) -> dict:
     return {"messages": turn(content, record["text"], *thinking), "images": [], "sounds": [record["mel"]]}
 
 
-def heard_part(record: dict, *lines: str) -> dict:
-    """The chain of thought about an utterance: its transcript, and what else is thought.
-
-    With ASR-error augmentation the transcript may be wrong (training/asr_errors.py); a wrong one is read
-    and not trained on.
-    """
-    text = record.get("transcript", record["text"])
-    return thinking_part(text, *lines, learnt=text == record["text"])
-
-
 def spoken_sample(record: dict, rng: random.Random) -> dict:
     """A spoken question."""
-    thinking = [heard_part(record)] if rng.random() < THINKING else []
+    thinking = [thinking_part(record["text"])] if rng.random() < THINKING else []
     messages = turn([sound_part(record)], record["question"]["answer"], *thinking)
     return {"messages": messages, "images": [], "sounds": [record["mel"]]}
 
@@ -134,7 +124,7 @@ def spoken_sample(record: dict, rng: random.Random) -> dict:
 def spoken_picture_sample(record: dict, scene: dict, rng: random.Random) -> dict:
     """A picture and a spoken question about it."""
     thought = scene_thinking(Scene.from_dict(scene["scene"]))
-    thinking = [heard_part(record, thought)] if rng.random() < THINKING else []
+    thinking = [thinking_part(record["text"], thought)] if rng.random() < THINKING else []
     messages = turn([IMAGE, sound_part(record)], record["question"]["answer"], *thinking)
     return {"messages": messages, "images": [scene["image"]], "sounds": [record["mel"]]}
 

@@ -11,7 +11,6 @@ from data.scenes.sampling import sample_scene
 from data.scenes.scene import Background, Scene, Thing
 from data.scenes.sights import reading_order
 from data.scenes.thinking import scene_thinking
-from models.tokenizer import Tokenizer
 from training import samples
 
 
@@ -81,19 +80,6 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
     assert [part["type"] for part in asked["content"]] == ["audio"]
     assert answer["content"][-1]["text"] == "I am μOmni."
     assert [part["text"] for part in answer["content"][:-1]] == ["Who are you?"] * bool(share)
-
-
-@pytest.mark.parametrize("reading", ["Who are you?", "Who are ewe?"])
-def test_a_wrong_transcript_is_thought_and_not_trained_on(monkeypatch, nano_omni_dir, reading):
-    monkeypatch.setattr(samples, "THINKING", 1.0)
-    record = {"mel": np.zeros((128, 80), np.uint8), "text": "Who are you?"}
-    record |= {"question": {"answer": "I am μOmni."}, "transcript": reading}
-    messages = samples.spoken_sample(record, random.Random(0))["messages"]
-    tokenizer = Tokenizer(nano_omni_dir / "tokenizer.model")
-    ids, mask = tokenizer.encode_chat_targets(messages)
-    assert reading in tokenizer.decode(ids)
-    learnt = tokenizer.decode([i for i, m in zip(ids, mask, strict=True) if m])
-    assert ("Who are" in learnt) == (reading == "Who are you?") and "I am" in learnt
 
 
 def test_two_sounds_and_a_picture_are_thought_about_a_line_each(monkeypatch):

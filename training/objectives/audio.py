@@ -15,6 +15,7 @@ says (CR-CTC). That leaves the CTC head unsure where it should be, which the n-g
 Papers: Connectionist temporal classification, Graves et al. 2006; CR-CTC, arXiv:2410.05101.
 """
 
+import shutil
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -28,6 +29,7 @@ from data.shards import ShardReader
 from data.speech.asr_corpus import build_hearing
 from data.speech.asr_recorded import build_real_hearing
 from data.speech.edit_distance import edit_distance
+from data.speech.word_samples import PAIRS, WORDS
 from models.audio import AudioConfig, AudioEncoder, audio_tokens, within
 from models.ctc import ALPHABET, CTC_FRAMES, to_alphabet
 from models.errors import UserError
@@ -37,7 +39,7 @@ from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from training.augmentation import augment_mel, change_tempo, mask_mel
 from training.media import padded_mels
-from training.ngram_lm import build_ngrams, copy_ngrams
+from training.ngram_lm import RECORDED, build_ngrams, lines
 from training.objective import (
     Loss,
     Paths,
@@ -192,7 +194,7 @@ class AudioObjective:
         self.model = AudioTask(AudioConfig(**config["model"]), words)
         self.size, self.seed = max(1, config["train"]["batch_size"] // VIEWS), config["seed"]  # clips
         self.dev = ShardReader(paths.data / "hearing_dev")
-        self.ngrams = paths.data
+        self.ngrams = paths.data / FILE
         parts = []
         for voices, count in config["data"]["clips"].items():
             reader = ShardReader(clips_folder(paths, voices))
@@ -289,7 +291,7 @@ class AudioObjective:
     def save(self, folder: Path) -> None:
         self.model.audio.save_pretrained(folder)
         self.model.projector.save_pretrained(folder / "projector")
-        copy_ngrams(self.ngrams, folder)
+        shutil.copy(self.ngrams, folder / FILE)
 
 
 def prepare(config: dict, paths: Paths) -> None:
@@ -316,7 +318,10 @@ def prepare(config: dict, paths: Paths) -> None:
             if not sorted(folder.glob("shard-*.jsonl")):
                 build_real_hearing(folder, real, split)
     if not (paths.data / FILE).exists():
-        build_ngrams(data["ngram"], paths.data, paths.real)
+        spoken = lines(paths.real, data["ngram"], paths.data / RECORDED)
+        if data["source"] == "words":
+            spoken = map(to_alphabet, WORDS + PAIRS)
+        build_ngrams(data["ngram"], spoken, paths.data / FILE)
 
 
 def build(config: dict, paths: Paths) -> AudioObjective:

@@ -26,10 +26,8 @@ from models.projector import Projector
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from models.vision import VisionEncoder
-from training.asr_errors import ErrorMaker, build_asr_errors
 from training.interleaved import BUDGETS, dialogue_sample
 from training.objective import Loss, Paths, slice_bounds, to_device
-from training.objectives.audio import clips_folder
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_samples, stack_media
 from training.records import Records
@@ -53,7 +51,6 @@ KINDS = (
     *("picture", "photo", "clip", "several", "spoken_picture", "transcript", "spoken", "statement"),
     *("talk", "interleaved", "english"),
 )
-QUESTIONS = ("talk_question", "scene_question")  # utterances that are asked
 UNASKED = {"english"}  # kinds that dev has no items of
 
 
@@ -108,6 +105,7 @@ class OmniObjective:
         self.shares = config["data"]["shares"]
         self.pattern = sum(self.shares.values())
         self.sequence_length = config["data"]["sequence_length"]
+        self.dialogues = tuple(config["data"].get("kinds", ()))  # a smaller world's; else all
         taught = {kind for kind, share in self.shares.items() if share} - UNASKED
         if not (paths.data / "photos_train").is_dir():  # its places of a batch go to scenes
             taught.discard("photo")
@@ -182,7 +180,7 @@ class OmniObjective:
             asked = records.utterance(kind, rng, split, length)
             sample = spoken_picture_sample(asked, records.scene_of(asked, split), rng)
         elif kind == "talk":
-            sample = chat(sample_conversation(rng, split)["messages"])
+            sample = chat(sample_conversation(rng, split, self.dialogues)["messages"])
         elif kind == "interleaved":
             sample = self.dialogue(rng, split, length)
         else:
@@ -277,10 +275,6 @@ def prepare(config: dict, paths: Paths) -> None:
         for split, seed in STATEMENT_SEEDS.items():
             count = data["statements"] if split == "train" else data["held_out"]
             build_statements(paths.data / f"statements_{split}", count, seed, split, workers)
-    if data["asr_errors"]:
-        folders = tuple(clips_folder(paths, voices) for voices in data["voices"])
-        make = ErrorMaker(paths.need("audio"), folders, QUESTIONS, data["noisy"], config["seed"])
-        build_asr_errors(paths.data / "asr_errors", make, data["asr_errors"], workers)
 
 
 def build(config: dict, paths: Paths) -> OmniObjective:
