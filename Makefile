@@ -4,7 +4,7 @@
 # make docs    runs every chapter of the tutorial, renews figures, reference and notebooks, and looks
 #              at the site in headless Chromium where there is one
 # make site    the tutorial and the reference as pages, in build/site
-# make train-nano  the whole chain from nothing, in minutes
+# make train-nano  an omni-model of a small world from nothing, in a coffee break, and its answers
 
 PYTHON ?= python3
 .DEFAULT_GOAL := help
@@ -46,7 +46,8 @@ lint: .venv-dev/ready
 	.venv-dev/bin/ruff check .
 
 train-nano: .venv-dev/ready
-	.venv-dev/bin/python train.py all --preset nano
+	.venv-dev/bin/torchrun --nproc_per_node 2 train.py all --preset nano --threads 1
+	.venv-dev/bin/python -m evaluation.small_world runs/nano/omni_sft_nano
 
 preview: .venv-dev/ready
 	@mkdir -p build

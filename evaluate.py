@@ -32,13 +32,14 @@ SECTIONS = (
     *("text", "vision", "audio", "long", "joint", "sounds", "interleaved"),
     *("speech", "vocoder", "normalisation", "memory"),
 )
+OTHERS = ("small_world",)  # of other weights: --ckpt_dir runs/nano/omni_sft_nano
 
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
     add = parser.add_argument
-    add("section", choices=(*SECTIONS, "all", "tables"), help="what to measure")
+    add("section", choices=(*SECTIONS, *OTHERS, "all", "tables"), help="what to measure")
     add("--ckpt_dir", type=Path, default=ROOT / "checkpoints" / "omni_sft_tiny", help="measured")
     add("--thinker_dir", type=Path, default=ROOT / "checkpoints" / "thinker_tiny", help="beside it")
     add("--data_dir", type=Path, default=ROOT / "build" / "data" / "tiny", help="held-out data")

@@ -40,6 +40,8 @@ class CorpusOptions:
     conversation_share: float = 0.6  # of all tokens
     caption_share: float = 0.04  # of all tokens: captions of the picture world
     document_tokens: int = 1024  # longer documents are cut between sentences or turns
+    kinds: tuple[str, ...] = ()  # of conversation; all of data/dialogue where none is named
+    objects: str = "all"  # of the picture world
 
 
 PRESETS = {
@@ -58,24 +60,24 @@ def _open(path: str) -> Tokenizer:
     return _tokenizer
 
 
-def chat_chunk(index: int, path: str, split: str, seed: int) -> np.ndarray:
+def chat_chunk(index: int, path: str, split: str, seed: int, kinds: tuple[str, ...] = ()) -> np.ndarray:
     """Whole conversations, at least CHUNK tokens of them."""
     tokenizer = _open(path)
     rng = random.Random(f"corpus-{seed}-{split}-{index}")
     ids: list[int] = []
     while len(ids) < CHUNK:
-        chat = sample_conversation(rng, split)
+        chat = sample_conversation(rng, split, kinds)
         ids += tokenizer.encode_chat(chat["messages"], add_generation_prompt=False)
     return np.asarray(ids, dtype=np.uint16)
 
 
-def caption_chunk(index: int, path: str, split: str, seed: int) -> np.ndarray:
+def caption_chunk(index: int, path: str, split: str, seed: int, objects: str = "all") -> np.ndarray:
     """Captions of the picture world, each with a question or two."""
     tokenizer = _open(path)
     rng = random.Random(f"captions-{seed}-{split}-{index}")
     ids: list[int] = []
     while len(ids) < CHUNK:
-        lines = "\n".join(picture_lines(rng, split))
+        lines = "\n".join(picture_lines(rng, split, objects))
         ids += [tokenizer.bos, *tokenizer.encode(lines), tokenizer.eos]
     return np.asarray(ids, dtype=np.uint16)
 
@@ -201,8 +203,9 @@ def token_stream(split: str, tokenizer: str | Path, options: CorpusOptions,
     captions = int(total * options.caption_share)
     wanted = int(total * (1 - options.conversation_share)) - captions
     real, counts = _real_tokens(real_dir, extra, opened, split, options, wanted, seed)
-    chats = _chunks(chat_chunk, total - captions - len(real), path, split, seed, pool)
-    shown = _chunks(caption_chunk, captions, path, split, seed, pool)
+    chat, show = partial(chat_chunk, kinds=options.kinds), partial(caption_chunk, objects=options.objects)
+    chats = _chunks(chat, total - captions - len(real), path, split, seed, pool)
+    shown = _chunks(show, captions, path, split, seed, pool)
     tokens = _mixed([*chats, *shown, real], opened.bos, f"mix-{seed}-{split}")  # (T,)
     return tokens, {"tokens": len(tokens), "conversations": sum(map(len, chats)),
                     "captions": sum(map(len, shown)), **counts}

@@ -301,6 +301,24 @@ def codec(results: Results) -> str:
     )
 
 
+def small_world(results: Results) -> str:
+    """What preset nano can do, and its controls."""
+    rows = [
+        ("questions in unseen wordings", "answers", "another question"),
+        ("shape and colour of what a picture shows", "pictures", "a grey picture"),
+        ("a dozen words by unseen voices", "hears", "another clip"),
+        ("what it says, by pocketsphinx among all that it can say", "says", "its codes in another order"),
+    ]
+    return table(
+        ["a small world (`nano`)", "right", "control"],
+        [
+            [what, show(results, "small_world", name),
+             f"{show(results, 'small_world', f'{name}/control')}, {which}"]
+            for what, name, which in rows
+        ],
+    )
+
+
 TABLES: dict[str, Callable[[Results], str]] = {
     "summary": summary, "vision": vision, "photos": photos, "styles": styles, "turns": turns, "clips": clips,
     "audio": audio, "long": long, "voices": voices, "joint": joint,
@@ -309,7 +327,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "caches": speedtables.caches, "speed": speedtables.speed,
     "context": speedtables.context, "batch": speedtables.batch, "memory": speedtables.memory,
     "attention": speedtables.attention, "memory-bank": speedtables.bank, "routers": speedtables.routers,
-    "quantisers": speedtables.quantisers,
+    "quantisers": speedtables.quantisers, "small-world": small_world,
 }  # fmt: skip
 
 

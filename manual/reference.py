@@ -24,17 +24,18 @@ COMMANDS = (
 CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
 PRESETS = ("nano", "tiny", "small")
 DATA = {  # what the keys below `data` in a preset mean; the stages read them, no class declares them
+    "kinds": "of conversation, in a smaller world; none: all",
     "conversations": "generated conversations that the vocabulary is made from",
     "sequence_length": "tokens of a row of text",
     "corpus": "sizes of the token stream: fields of CorpusOptions",
     "scenes": "drawn pictures to train on",
     "signs": "vision: pictures of signs besides; omni: whether samples use them",
     "held_out": "items of the dev and test sets",
-    "objects": "what is drawn: all (needs an emoji font) or shapes",
+    "objects": "what is drawn: all (needs an emoji font), shapes, or few (one of ten large shapes)",
     "styles": "whose drawings the pictures show (data/scenes/styles.py); none: Noto's as they are",
     "several": "sets of two or three pictures in one request",
     "clips": "audio: clips of each list of voices (data/speech/voices.py); omni: moving scenes",
-    "source": "who speaks: engines, flite, or samples (those in the repository)",
+    "source": "who speaks: engines, or what the repository holds: samples, words",
     "voices": "lists of voices whose clips are samples",
     "noisy": "share of clips that noise is added to, anew each time",
     "masked": "share of clips with SpecAugment",

@@ -28,7 +28,9 @@ from training.objective import OWN_LOGIT, likeness_scale
 
 INNER = 480  # channels inside the projector
 AXES = (("left", "right"), ("top", "bottom"), ("small", "large"))
-AXIS_WEIGHT = 20.0  # of a squared error in half picture widths, beside nats
+# Of a squared error in half picture widths, beside nats. With 20, and with sizes beyond "large", this
+# loss outweighed all others: after 300 steps of nano a quarter of the colours were right instead of 98 %.
+AXIS_WEIGHT = 4.0
 EMPTY = 0.2  # weight of a cell with nothing in it: most cells are empty
 DIGITS = ("digit_hundreds", "digit_tens", "digit_ones")
 
@@ -48,7 +50,7 @@ def places(scene: Scene, cells: np.ndarray) -> np.ndarray:
         y, x = (CELL * (place + 0.5) for place in divmod(i, GRID))  # pixels
         owner = min(alike, key=lambda t: max(abs(t.x - x), abs(t.y - y)) / t.side)
         middle, reach = (SMALL[0] + LARGE[1]) / 2, (LARGE[1] - SMALL[0]) / 2  # pixels
-        size = 0.0 if owner.kind == "sign" else (owner.side - middle) / reach
+        size = 0.0 if owner.kind == "sign" else min(1.0, (owner.side - middle) / reach)
         out[i] = 2 * owner.x / SIZE - 1, 2 * owner.y / SIZE - 1, size
     return out
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from data.crops import CropReader
 from data.speech import sentences
 from data.speech.pronunciations import build_lexicon
-from data.speech.speaking_sets import build_set
+from data.speech.speaking_sets import SHIPPED_SETS, build_set
 from models.codec import MelCodec
 from models.frontend import Frontend
 from models.mel import FRAME_RATE, HOP
@@ -50,7 +50,7 @@ def crops(config: dict, paths: Paths, seconds: float, split: str = "train") -> C
 def prepare_lexicon(config: dict, paths: Paths) -> None:
     """Make the lexicon if it is missing: phones of common words and of cmudict's."""
     path = paths.data / "lexicon.jsonl"
-    if path.exists() or "samples" in config["data"]["speech"]:
+    if path.exists() or SHIPPED_SETS & set(config["data"]["speech"]):
         return
     words = list(sentences.vocabulary(str(paths.real) if paths.real else None))
     if paths.real:

@@ -102,12 +102,19 @@ def _system(draw: Draw, kind: str, turns: list[Turn]) -> tuple[str, list[Turn]]:
     return draw.say(NEUTRAL), turns
 
 
-def sample_conversation(rng: random.Random, split: str) -> dict:
+def sample_conversation(rng: random.Random, split: str, kinds: tuple[str, ...] = ()) -> dict:
     """{"kind", "messages": [{"role", "content"}], "checks": [{"kind", "answer", "accept"}]}.
 
     One check for each assistant turn, in order. `kind` is "mixed" when several kinds occur.
+
+    Args:
+        kinds: a smaller world's: up to three of these, one after another.
     """
     draw = Draw(rng, split)
+    if kinds:
+        drawn = rng.choices(kinds, k=rng.randint(1, 3))
+        turns = [(kind, turn) for kind in drawn for turn in KINDS[kind][0](draw)]
+        return _conversation(draw, "mixed", turns)
     if rng.random() < TELLING:
         return _conversation(draw, "mixed", _telling(draw))
     count = 1 if rng.random() < 0.55 else rng.choices((2, 3, 4), (5, 3, 2))[0]
@@ -201,10 +208,10 @@ def user_sentences(rng: random.Random, split: str) -> Iterator[dict]:
                    {"rule": list(turn.rule)} if turn.rule else {})
 
 
-def picture_lines(rng: random.Random, split: str) -> list[str]:
+def picture_lines(rng: random.Random, split: str, objects: str = "all") -> list[str]:
     """A caption of a scene of the picture world and a few questions with their answers."""
-    scene = sample_scene(rng, split)
-    asked = questions(scene, rng, split)
+    scene = sample_scene(rng, split, objects)
+    asked = questions(scene, rng, split, objects)
     chosen = rng.sample(asked, min(2, len(asked)))
     return [caption(scene, rng, split), *(f"{q['question']} {q['answer']}" for q in chosen)]
 

@@ -22,6 +22,7 @@ from data.readers.emoji import SOURCES
 from data.scenes.captions import caption
 from data.scenes.clips import clip_questions, render_clip, sample_clip
 from data.scenes.follow_ups import follow_ups
+from data.scenes.objects import WORLDS
 from data.scenes.questions import questions
 from data.scenes.render import render, render_with_cells
 from data.scenes.sampling import DRAWN_BY_CODE, sample_scene
@@ -177,7 +178,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--what", choices=tuple(BUILD), default="scenes", help="several: sets of pictures")
     parser.add_argument("--split", choices=("train", "dev", "test"), default="train")
     parser.add_argument("--seed", type=int, default=1, help="other ones")
-    parser.add_argument("--objects", choices=("all", "shapes"), default="all")
+    parser.add_argument("--objects", choices=WORLDS, default="all", help="few: one large shape")
     parser.add_argument("--styles", nargs="*", choices=("noto", "photo", *SOURCES), default=[],
                         help="whose drawings (default: Noto's as they are)")
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")

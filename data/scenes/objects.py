@@ -37,6 +37,10 @@ CSS: dict[str, tuple[RGB, ...]] = {
 }
 SHAPES = ("circle", "square", "triangle", "star", "heart", "diamond", "pentagon", "hexagon",
           "cross", "ring", "arrow")
+# What `objects: few` leaves of the world: one thing a picture, ten shapes in six colours.
+FEW_SHAPES = tuple(name for name in SHAPES if name != "pentagon")
+FEW_COLORS = ("red", "yellow", "green", "blue", "black", "white")
+WORLDS = ("all", "shapes", "few")  # with emoji, without, and few shapes
 
 _READ = read_lists(__file__, "objects")
 # What else a right answer may call a thing (never used in a question or a caption).
@@ -63,6 +67,16 @@ EMOJI_KINDS = [
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in SHAPE_KINDS + EMOJI_KINDS}
 CATEGORIES = ("shape", *_READ["emoji"])
+
+
+def shapes_of(objects: str) -> tuple[str, ...]:
+    """The shapes of a world."""
+    return FEW_SHAPES if objects == "few" else SHAPES
+
+
+def colors_of(objects: str) -> tuple[str, ...]:
+    """The colours of a world."""
+    return FEW_COLORS if objects == "few" else tuple(COLORS)
 
 
 def plural(name: str) -> str:

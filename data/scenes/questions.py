@@ -19,7 +19,7 @@ from data.scenes.captions import (
     noun,
     scene_groups,
 )
-from data.scenes.objects import COLORS, KINDS, SHAPES, SYNONYMS, plural
+from data.scenes.objects import KINDS, SYNONYMS, colors_of, plural, shapes_of
 from data.scenes.paraphrases import ask
 from data.scenes.sampling import known_kinds, same_category
 from data.scenes.scene import Scene, Thing
@@ -219,9 +219,9 @@ def absent(scene: Scene, rng: random.Random, objects: str) -> str | None:
     near = rng.choice(scene.objects())
     if near.kind == "shape" and near.color and rng.random() < 0.7:
         if rng.random() < 0.5:
-            phrase = (near.name, rng.choice(list(COLORS)))
+            phrase = (near.name, rng.choice(colors_of(objects)))
         else:
-            phrase = (rng.choice(SHAPES), near.color)
+            phrase = (rng.choice(shapes_of(objects)), near.color)
         return None if phrase in pairs else f"{phrase[1]} {phrase[0]}"
     names = known_kinds(objects)
     if near.kind == "emoji" and rng.random() < 0.6:

@@ -12,13 +12,16 @@ from data.scenes.objects import (
     COLORS,
     CSS,
     EMOJI_KINDS,
+    FEW_COLORS,
     KINDS,
     RGB,
-    SHAPE_KINDS,
     SHAPES,
     WORDS,
+    WORLDS,
+    colors_of,
     held_out,
     held_out_background,
+    shapes_of,
 )
 from data.scenes.scene import (
     HIGH,
@@ -44,9 +47,10 @@ def _jitter(rng: random.Random, rgb: RGB, amount: int) -> RGB:
     return tuple(min(255, max(0, c + rng.randint(-amount, amount))) for c in rgb)
 
 
-def sample_background(rng: random.Random) -> Background:
+def sample_background(rng: random.Random, objects: str = "all") -> Background:
     """A named colour, softened only where softening does not change its name."""
-    color = rng.choice((*COLORS, "white", "white", "gray", "blue", "green", "yellow", "black"))
+    often = ("white", "white", "gray", "blue", "green", "yellow", "black")
+    color = rng.choice(FEW_COLORS if objects == "few" else (*COLORS, *often))
     soft = {"green": 0.5, "blue": 0.5, "purple": 0.35, "yellow": 0.4, "orange": 0.1}.get(color, 0.0)
     mix = rng.uniform(0, soft)
     rgb = _jitter(rng, tuple(int(c + (255 - c) * mix) for c in COLORS[color]), 8)
@@ -58,8 +62,10 @@ def sample_background(rng: random.Random) -> Background:
     return Background(kind, color, rgb, rgb2)
 
 
-def _pick_color(rng: random.Random, shape: str, background: str, split: str) -> str | None:
-    colors = [c for c in COLORS if c != background]
+def _pick_color(
+    rng: random.Random, shape: str, background: str, split: str, objects: str
+) -> str | None:
+    colors = [c for c in colors_of(objects) if c != background]
     held = [c for c in colors if held_out(shape, c)]
     if split == "train":
         return rng.choice([c for c in colors if c not in held])
@@ -73,9 +79,9 @@ def sample_kind(
 ) -> tuple[str, str, str]:
     """(kind, name, colour) of something new in the scene that the background does not swallow."""
     while True:
-        if objects == "shapes" or rng.random() < 0.4:
-            name = rng.choice(SHAPES)
-            kind, color = "shape", _pick_color(rng, name, background, split)
+        if objects != "all" or rng.random() < 0.4:
+            name = rng.choice(shapes_of(objects))
+            kind, color = "shape", _pick_color(rng, name, background, split, objects)
         else:
             chosen = rng.choice(EMOJI_KINDS)
             kind, name, color = "emoji", chosen.name, chosen.color
@@ -136,7 +142,7 @@ def _place_always(
 
 def _single(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
     kind, name, color = sample_kind(rng, scene.background.color, split, objects, set())
-    if rng.random() < 0.55:
+    if rng.random() < 0.55 or objects == "few":
         side = rng.uniform(100, 190)
         x, y = (SIZE / 2 + rng.uniform(-1, 1) * (SIZE - side) / 2 for _ in range(2))
     else:  # small, in a region chosen evenly so that every answer to "where" is as likely
@@ -162,7 +168,7 @@ def _several(rng: random.Random, scene: Scene, split: str, objects: str) -> None
             kinds.append(kinds[-1])
         elif kinds[-1][0] == "shape" and rng.random() < 0.3:  # same shape, another colour
             name = kinds[-1][1]
-            color = _pick_color(rng, name, scene.background.color, split)
+            color = _pick_color(rng, name, scene.background.color, split, objects)
             if (name, color) not in taken and not (
                 split == "train" and held_out_background(name, scene.background.color)
             ):
@@ -260,12 +266,15 @@ def sample_scene(
 
     Args:
         split: "train" never holds held-out pairs; "dev" and "test" hold them often.
-        objects: "all", or "shapes" for the world that needs no emoji font.
+        objects: "all"; "shapes" for the world that needs no emoji font; "few" for one of ten
+            shapes, large.
     """
-    if split not in ("train", "dev", "test") or objects not in ("all", "shapes"):
+    if split not in ("train", "dev", "test") or objects not in WORLDS:
         raise ValueError(f"no such split or object set: {split!r}, {objects!r}")
+    if objects == "few":
+        layout = "single"
     layout = layout or rng.choices(LAYOUTS, LAYOUT_WEIGHTS)[0]
-    scene = Scene(layout, sample_background(rng), seed=rng.randrange(1 << 30))
+    scene = Scene(layout, sample_background(rng, objects), seed=rng.randrange(1 << 30))
     FILL[layout](rng, scene, split, objects)
     if layout == DRAWN_BY_CODE:
         return scene
@@ -277,9 +286,7 @@ def sample_scene(
 
 def known_kinds(objects: str) -> list[str]:
     """Names that questions may bring up."""
-    return [k.name for k in SHAPE_KINDS] + (
-        [k.name for k in EMOJI_KINDS] if objects == "all" else []
-    )
+    return [*shapes_of(objects)] + ([k.name for k in EMOJI_KINDS] if objects == "all" else [])
 
 
 def same_category(name: str) -> list[str]:

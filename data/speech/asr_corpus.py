@@ -31,6 +31,7 @@ BOOK_SHARE = 0.5  # of their utterances are sentences of books
 MEL_STEPS = 15.0  # quantisation levels per natural-log unit
 MEL_OFFSET = 11.6  # just under the silence floor, ln(1e-5)
 BABBLE_VOICES = 16
+SHIPPED = {"samples": "speech", "words": "words"}  # a source: its folder of data/samples
 
 
 def quantise_mel(mel: np.ndarray | torch.Tensor) -> np.ndarray:
@@ -151,9 +152,10 @@ class _SampleMaker:
 
     seed: int
     split: str
+    name: str = "speech"
 
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
-        chosen = samples(self.split)
+        chosen = samples(self.split, self.name)
         sample = chosen[index % len(chosen)]
         rng = np.random.default_rng([self.seed, index])
         wave = sample["wave"].astype(np.float32) / 32768
@@ -176,14 +178,14 @@ def build_hearing(
     text_folder: str | None = None, snr_db: float | None = None, source: str = "engines",
     shard_size: int = 1000, scenes: int = 2000, voices: str | None = None,
 ) -> None:
-    """Fill `folder` with hearing shards; source "samples" needs no engine."""
-    if source == "samples":
-        make = _SampleMaker(seed, split)
+    """Fill `folder` with hearing shards; sources "samples" and "words" need no engine."""
+    if source in SHIPPED:
+        make = _SampleMaker(seed, split, SHIPPED[source])
     elif source == "engines":
         try_engines(voices or LISTS[split])
         make = HearingMaker(seed, split, text_folder, snr_db, scenes, voices)
     else:
-        raise UserError(f"unknown source {source!r}: engines or samples")
+        raise UserError(f"unknown source {source!r}: engines, samples or words")
     torch.set_num_threads(1)  # workers share the cores; an FFT gains nothing from a second thread
     generate(folder, make, count, shard_size, workers, f"hearing {split}")
 

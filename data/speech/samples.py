@@ -1,6 +1,7 @@
-"""The small shipped sample of speech: utterances with alignments, so that no test needs an engine.
+"""The small shipped samples of speech: utterances with alignments, so that no test needs an engine.
 
-`samples/speech/` is a shard folder whose blobs are Ogg Opus files; `samples/lexicon.jsonl` holds the
+`samples/speech/` is a shard folder whose blobs are Ogg Opus files, `samples/words/` another
+(data/speech/word_samples.py); `samples/lexicon.jsonl` holds the
 phones of its words. `python -m data.speech.samples DATA_DIR REAL_DIR` makes it anew, from the
 natural teachers' speech that the stage `talker` has made there.
 """
@@ -39,10 +40,14 @@ def decode(data: bytes) -> np.ndarray:
     return soundfile.read(io.BytesIO(data), dtype="int16")[0]
 
 
-@lru_cache(maxsize=4)
-def samples(split: str | None = None) -> list[dict]:
-    """Records as data/speech/teachers.py makes them, with "wave" int16 (samples,); None: all splits."""
-    reader = ShardReader(FOLDER / "speech")
+@lru_cache(maxsize=8)
+def samples(split: str | None = None, name: str = "speech") -> list[dict]:
+    """Records as data/speech/teachers.py makes them, with "wave" int16 (samples,); None: all splits.
+
+    Args:
+        name: "speech", short sentences; or "words".
+    """
+    reader = ShardReader(FOLDER / name)
     records = []
     for i in range(len(reader)):
         record = reader[i]

@@ -21,6 +21,7 @@ from data.speech.augment import as_int16
 from data.speech.speak import speak
 from data.speech.teachers import SHIPPED, build_teachers
 from data.speech.voices import HEARING, KOKORO_HELD_OUT, KOKORO_TRAIN
+from data.speech.word_samples import SPEAKER
 from models.errors import UserError
 
 Item = tuple[dict, dict[str, np.ndarray]]
@@ -72,6 +73,10 @@ def _samples(folder, count, seed, split, workers, real) -> None:
     generate(folder, SampleMaker(split), count, SHARD, workers, f"samples {split}")
 
 
+def _words(folder, count, seed, split, workers, real) -> None:
+    generate(folder, SampleMaker("train", "words", SPEAKER), count, SHARD, workers, f"words {split}")
+
+
 @dataclass(frozen=True)
 class EngineMaker:
     """Utterance number `index` by a speech engine whose rate and pitch vary."""
@@ -90,12 +95,14 @@ class EngineMaker:
 
 @dataclass(frozen=True)
 class SampleMaker:
-    """The shipped utterances, over again: for tests and the nano preset, with no engine."""
+    """Shipped utterances, over again: for tests and the nano preset, with no engine."""
 
     split: str
+    name: str = "speech"  # folder of data/samples
+    voice: str = ""  # whose alone; all where it is empty
 
     def __call__(self, index: int) -> Item:
-        chosen = samples.samples(self.split)
+        chosen = [r for r in samples.samples(self.split, self.name) if self.voice in ("", r["voice"])]
         record = dict(chosen[index % len(chosen)])
         return record, {"wave": record.pop("wave")}
 
@@ -107,4 +114,6 @@ SETS = {
     "engines": _engines,
     "recorded": _recorded,
     "samples": _samples,
+    "words": _words,
 }
+SHIPPED_SETS = {"samples", "words"}  # need no engine, and the shipped lexicon is theirs

@@ -99,6 +99,18 @@ def _ending(split: str, folder: str | None, mark: str) -> tuple[str, ...]:
     return tuple(s for s in ordinary if s.endswith(mark)) or ordinary
 
 
+def utterance(text: str, label: str, speed: float = 1.0) -> tuple[dict, dict[str, np.ndarray]] | None:
+    """`text` said by the voice "engine:name": its record and wave, None where words are miscounted."""
+    words, (engine, voice) = words_of(text), label.split(":")
+    speech = aligned.synthesise(text, words, engine, voice, speed)
+    if speech is None:
+        return None
+    record = {"text": text, "normalised": " ".join(words), "voice": label,
+              "phones": speech.phones, "words": words, "rate": aligned.RATE,
+              "pitch": speech.pitch, "marks": marks_of(text, speech.phones)}
+    return record, {"wave": speech.wave}
+
+
 @dataclass(frozen=True)
 class TeacherMaker:
     """Utterance number `index` of a split; voices take turns, so any part of it is balanced."""
@@ -111,20 +123,14 @@ class TeacherMaker:
 
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
         rng = random.Random(f"teachers-{self.seed}-{self.split}-{index}")
-        engine, _, voice = self.voices[index % len(self.voices)].partition(":")
         while True:
             text = spoken(draw_text(rng, self.split, self.folder))
-            words = words_of(text)
-            if not 1 <= len(words) <= 40:
+            if not 1 <= len(words_of(text)) <= 40:
                 continue
             speed = rng.uniform(0.8, 1.25) if self.vary else 1.0
-            speech = aligned.synthesise(text, words, engine, voice, speed)
-            if speech is not None and len(speech.wave) <= MAX_SECONDS * aligned.RATE:
-                break
-        record = {"text": text, "normalised": " ".join(words), "voice": f"{engine}:{voice}",
-                  "phones": speech.phones, "words": words, "rate": aligned.RATE,
-                  "pitch": speech.pitch, "marks": marks_of(text, speech.phones)}
-        return record, {"wave": speech.wave}
+            made = utterance(text, self.voices[index % len(self.voices)], speed)
+            if made is not None and len(made[1]["wave"]) <= MAX_SECONDS * aligned.RATE:
+                return made
 
 
 def build_teachers(

@@ -30,6 +30,7 @@ from tests.conftest import ROOT
 from tests.fixtures.photos import write_photos
 from training.config import TrainConfig, load_preset
 from training.objective import Objective, Paths, load_stage
+from training.objectives.omni import KINDS
 from training.objectives.talker import as_tensors, script_of
 from training.objectives.tokenizer import train_tokenizer
 from training.optimizer import make_optimizers
@@ -46,15 +47,18 @@ TRAIN = {
 }
 DATA = {
     "thinker": {"corpus": {"train_tokens": 20_000, "dev_tokens": 3_000, "test_tokens": 500}},
-    "codec": {"speech": {"samples": 16}},
-    "vocoder": {"speech": {"samples": 16}},
+    "codec": {"speech": {"samples": 16}, "shares": {"samples": 1}},
+    "vocoder": {"speech": {"samples": 16}, "shares": {"samples": 1}},
     "talker": {"speech": {"samples": 16}},
-    "audio": {"clips": {"engines": 16}, "noisy": 0.0, "masked": 0.0, "tempo": 0.0},
+    "audio": {"clips": {"engines": 16}, "source": "samples", "noisy": 0.0, "masked": 0.0, "tempo": 0.0},
     "vision": {
-        "scenes": 24, "signs": 0, "held_out": 8, "photos": 16, "small_scenes": 8,
+        "scenes": 24, "signs": 0, "held_out": 8, "objects": "shapes", "photos": 16, "photos_of_set": 200,
+        "small_scenes": 8,
         "photo_shares": {"cifar10": 6, "clothing_cc0": 6, "drawing": 4},
     },
-    "omni": {"clips": 4, "held_out": 4, "signs": False, "noisy": 0.0},
+    "omni": {"clips": 4, "held_out": 4, "objects": "shapes", "noisy": 0.0, "kinds": (),
+             "shares": dict.fromkeys(KINDS, 0) | {"picture": 2, "photo": 1, "transcript": 1, "talk": 2,
+                                                  "interleaved": 1, "english": 1}},
 }
 # Each measure, and the objective's own loss, falls below this share of what it was before training.
 FALLS = {

@@ -17,7 +17,7 @@ from pathlib import Path
 import sentencepiece
 
 from data import text
-from data.dialogue.conversation import sample_conversation, vocabulary
+from data.dialogue.conversation import picture_lines, sample_conversation, vocabulary
 from models.files import replacing
 from models.tokenizer import BOS, EOS, PAD, SYMBOLS, UNK
 
@@ -52,12 +52,23 @@ def train_tokenizer(lines: Iterable[str], path: str | Path, vocab_size: int) -> 
         temporary.write_bytes(model.getvalue())
 
 
-def training_lines(real_dir: str | Path | None, conversations: int, seed: int) -> Iterator[str]:
-    """Text that the vocabulary is cut for: both sides of chats, world words, plain English."""
+def training_lines(
+    real_dir: str | Path | None, conversations: int, seed: int, *,
+    kinds: tuple[str, ...] = (), objects: str = "all",
+) -> Iterator[str]:
+    """Text that the vocabulary is cut for: both sides of chats, world words, plain English.
+
+    Args:
+        kinds, objects: of a smaller world, whose language is all that is read.
+    """
     rng = random.Random(f"tokenizer-{seed}")
     for _ in range(conversations):
-        for message in sample_conversation(rng, "train")["messages"]:
+        for message in sample_conversation(rng, "train", kinds)["messages"]:
             yield message["content"]
+        if kinds:
+            yield from picture_lines(rng, "train", objects)
+    if kinds:
+        return
     yield from vocabulary()
     if real_dir is None:
         return
@@ -76,6 +87,6 @@ def run(config: dict, paths) -> None:
     target = Path(paths.final("tokenizer")) / "tokenizer.model"
     if paths.real is None:
         print("notice: no real data; the vocabulary is cut for generated text", file=sys.stderr)
-    lines = training_lines(paths.real, config["data"]["conversations"], config["seed"])
+    lines = training_lines(paths.real, seed=config["seed"], **config["data"])
     train_tokenizer(lines, target, config["model"]["vocab_size"])
     print(f"tokenizer: {target}")

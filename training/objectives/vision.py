@@ -205,7 +205,7 @@ def prepare(config: dict, paths: Paths) -> None:
     drawn = {"objects": data["objects"], "workers": config["workers"], "styles": styles}
     if paths.real and "photo" in styles:
         build_cutouts(paths.real, "train")
-    for split in ("train", "dev") if paths.real else ():
+    for split in ("train", "dev") if paths.real and data["photos"] else ():
         build_photos(paths.data / f"photos_{split}", paths.real, split, data["photos_of_set"])
     if data["signs"]:
         folder = paths.data / "signs_train"
