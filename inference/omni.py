@@ -19,11 +19,12 @@ from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch, thinker_of
 from inference.loading import load_checkpoint
 from inference.media import LIMITS, as_list, load_audio, load_image, load_video
-from inference.notice import notice
 from inference.prompt import Picture, Prompt, Sound, UserTurn
+from inference.shortened import shortened
 from inference.speech import given, speakable
 from inference.stopping import cut, until
 from inference.subtitles import Segment
+from inference.synthesis import check
 from inference.thinking import think
 from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
@@ -41,7 +42,6 @@ if TYPE_CHECKING:
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tiny"
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
-CHARACTERS_PER_TOKEN = 64  # more than any piece has: bounds what is tokenised of an endless text
 BATCH = 8  # requests answered together: compiled decoding serves no more rows
 REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
 
@@ -190,16 +190,7 @@ class Omni:
         self, voice: str | None = None, speed: float = 1.0, vocoder: str | None = None, **_
     ) -> None:
         """Refuse what `speak` would, before an answer is worked out for it to say."""
-        self.need_omni("speaking")
-        from inference.synthesis import VOCODERS
-        from models.frontend import SPEEDS
-
-        if voice is not None and voice not in self.speaker.voices:
-            raise UserError(f"no voice {voice!r}: there are {', '.join(self.speaker.voices)}")
-        if not SPEEDS[0] <= speed <= SPEEDS[1]:
-            raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
-        if vocoder is not None and vocoder not in VOCODERS:
-            raise UserError(f"no vocoder {vocoder!r}: there are {', '.join(VOCODERS)}")
+        check(self.speaker.voices, voice, speed, vocoder)
 
     def speak(
         self,
@@ -305,7 +296,7 @@ class Omni:
         parts += [{"type": "audio", "tokens": length} for length in lengths]
         ids, text = self.encode_turn(parts, ""), question.text
         if room is not None:
-            text = self.shorten(text, room - len(ids))
+            text = shortened(text, room - len(ids), self.tokenizer)
         sounds = question.sounds
         asked = sounds[0] if len(sounds) == 1 and text == TRANSCRIBE_QUESTION else None
         return Prompt(self.encode_turn(parts, text), question.images, sounds, asked)
@@ -314,26 +305,6 @@ class Omni:
         """Ids of a user turn without bos: media first, then the text, then the answer's opening."""
         content = parts + ([{"type": "text", "text": text}] if text else [])
         return self.tokenizer.encode_turn(content)
-
-    def shorten(self, text: str, room: int) -> str:
-        """The text's end where not all of it fits, with a notice; the question is often last."""
-        if room < 0:
-            raise UserError(
-                f"the pictures and sounds take {-room} tokens more than the context has: use fewer"
-            )
-        kept = text[-CHARACTERS_PER_TOKEN * (room + 1) :]
-        ids = self.tokenizer.encode(kept)
-        if len(ids) <= room and len(kept) == len(text):
-            return text
-        keep = room
-        while len(ids) > room:  # cut text may tokenise into more pieces than it was cut from
-            kept = self.tokenizer.decode(ids[len(ids) - keep :]).lstrip("\ufffd") if keep else ""
-            ids, keep = self.tokenizer.encode(kept), keep - 1
-        notice(
-            f"the text is longer than the context: only its last {len(kept)} "
-            f"of {len(text)} characters are read"
-        )
-        return kept
 
     def load_images(self, image, video, config) -> tuple[list[Picture], list[np.ndarray]]:
         """Images, then the frames of videos; and the videos' sounds, float32 (samples,)."""

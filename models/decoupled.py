@@ -10,7 +10,6 @@ made again; here the narrow keys themselves are kept, and nothing is made again.
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import TYPE_CHECKING
 
 import torch
@@ -37,11 +36,6 @@ def check(config: ThinkerConfig) -> None:
             "semantic_dim and value_dim must be at least 1, geometric_dim even and at least 2, "
             f"not {config.semantic_dim}, {config.value_dim}, {config.geometric_dim}"
         )
-
-
-def to_json(config: ThinkerConfig) -> dict:
-    """What `config.json` says of such a Thinker: no Qwen3."""
-    return {"model_type": MODEL_TYPE} | asdict(config)
 
 
 def fitted(

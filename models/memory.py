@@ -18,7 +18,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.block import RMSNorm, Rope, causal_mask
-from models.cache import KVCache, TensorStore
+from models.cache import KVCache
 from models.checkpoint import (
     WEIGHTS,
     config_from_dict,
@@ -29,6 +29,7 @@ from models.checkpoint import (
     write_tensors,
 )
 from models.errors import UserError
+from models.tensorstore import TensorStore
 from models.thinker import Thinker, ThinkerConfig
 
 STRATEGIES = ("sequence", "rolling", "token", "hybrid")

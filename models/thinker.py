@@ -6,7 +6,7 @@ load any dense Qwen3, sharded or not; with `attention: dba` it is no Qwen3, and 
 nothing of tokenizers, sampling or chat.
 """
 
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 
 import torch
@@ -20,17 +20,16 @@ from models.cachekind import parse_cache_kind
 from models.checkpoint import (
     WEIGHTS,
     Pretrained,
-    config_from_dict,
     load_strict,
     read_json,
     read_tensors,
     write_json,
 )
-from models.errors import UserError
+from models.qwen3 import Qwen3Json
 
 
 @dataclass
-class ThinkerConfig:
+class ThinkerConfig(Qwen3Json):
     """Hugging Face's names for Qwen3's fields; widths in channels, lengths in tokens."""
 
     vocab_size: int = 4096
@@ -77,52 +76,6 @@ class ThinkerConfig:
             self.rope_theta,
             self.rms_norm_eps,
         )
-
-    @classmethod
-    def from_json(cls, values: dict, source: str) -> "ThinkerConfig":
-        """Read a `config.json`: ours, or any dense Qwen3's."""
-        if values.get("model_type") == decoupled.MODEL_TYPE:
-            return config_from_dict(cls, {k: v for k, v in values.items() if k != "model_type"}, source)
-        return cls.from_hugging_face(values, source)
-
-    def to_hugging_face(self) -> dict:
-        """The `config.json` that `transformers` reads.
-
-        Raises:
-            UserError: decoupled attention, which Qwen3 has not.
-        """
-        if self.decoupled:
-            raise UserError(
-                "a Thinker with attention dba is not a Qwen3: transformers cannot read it"
-            )
-        qwen3 = {key: value for key, value in asdict(self).items() if key not in decoupled.FIELDS}
-        return qwen3 | {
-            "architectures": ["Qwen3ForCausalLM"],
-            "model_type": "qwen3",
-            "attention_bias": False,
-            "attention_dropout": 0.0,
-            "hidden_act": "silu",
-            "use_sliding_window": False,
-            "dtype": "float32",  # stored in bf16, computed in fp32: transformers heeds this too
-        }
-
-    @classmethod
-    def from_hugging_face(cls, values: dict, source: str) -> "ThinkerConfig":
-        """Read a Qwen3 `config.json`; anything that would change the maths is refused."""
-        if values.get("model_type") != "qwen3":
-            raise UserError(f"{source}: model_type is {values.get('model_type')}, expected qwen3")
-        values = dict(values)
-        rope = values.get("rope_scaling") or values.get("rope_parameters") or {}
-        if rope.get("rope_type", rope.get("type", "default")) != "default":
-            raise UserError(f"{source}: scaled RoPE is not supported ({rope})")
-        values.setdefault("rope_theta", rope.get("rope_theta", 10_000.0))
-        if values.get("attention_bias") or values.get("use_sliding_window"):
-            raise UserError(f"{source}: attention bias and sliding windows are not supported")
-        eos = values.get("eos_token_id")
-        if isinstance(eos, list):
-            values["eos_token_id"] = eos[0]
-        names = cls.__dataclass_fields__.keys() - decoupled.FIELDS
-        return cls(**{key: values[key] for key in names if values.get(key) is not None})
 
 
 class Decoder(nn.Module):
@@ -265,9 +218,7 @@ class Thinker(Pretrained):
     ) -> None:
         super().save_pretrained(folder, name, dtype)
         if name == WEIGHTS:
-            config = self.config
-            values = decoupled.to_json(config) if config.decoupled else config.to_hugging_face()
-            write_json(Path(folder) / "config.json", values)
+            write_json(Path(folder) / "config.json", self.config.to_json())
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> "Thinker":

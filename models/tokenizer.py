@@ -177,9 +177,7 @@ class Tokenizer:
         """Ids of a finished chat, and a mask that is 1 on assistant text and its eos."""
         ids, mask = [BOS], [0]
         for message in messages:
-            role, _ = self._message(message)
-            ids, mask = [*ids, role], [*mask, 0]
-            spoken = message["role"] == "assistant"
-            content = [*self._content(as_parts(message["content"])), EOS]
-            ids, mask = ids + content, mask + [int(spoken)] * len(content)
+            role, content = self._message(message)
+            ids += [role, *content, EOS]
+            mask += [0] + [int(message["role"] == "assistant")] * (len(content) + 1)
         return ids, mask

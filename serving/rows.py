@@ -13,7 +13,8 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.runner import Runner, Scores
-from models.cache import KVCache, TensorStore
+from models.cache import KVCache
+from models.tensorstore import TensorStore
 from models.thinker import Thinker
 
 

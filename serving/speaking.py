@@ -22,7 +22,8 @@ from inference.normalisation import normalise
 from inference.omni import Omni
 from inference.speech import Speaker
 from inference.synthesis import CHUNK, waveform
-from models.talker import Talker, align
+from models.alignment import align
+from models.talker import Talker
 from serving.rows import RowStore
 from serving.worker import Worker
 

@@ -15,10 +15,11 @@ from data.speech.samples import samples
 from inference import Omni, generate
 from inference.normalisation import normalise
 from inference.speech import TEMPERATURE
+from models.alignment import align
 from models.codec import MelCodec
 from models.image import image_to_tensor
 from models.mel import log_mel
-from models.talker import Talker, align
+from models.talker import Talker
 from models.thinker import Thinker
 from training.objectives.talker import as_tensors, script_of
 

@@ -16,10 +16,11 @@ from inference.config import GenerateConfig
 from inference.native.library import library
 from inference.runner import Scores
 from models.block import rope_frequencies
-from models.cache import KVCache, TensorStore
+from models.cache import KVCache
 from models.errors import UserError
 from models.quantization import DENSE as DENSE_KINDS
 from models.quantization import quantise_rows
+from models.tensorstore import TensorStore
 from models.thinker import Thinker
 
 MAX_BATCH = 8

@@ -4,8 +4,9 @@ import pytest
 import torch
 import torch.nn.functional as F
 
+from models.alignment import align
 from models.errors import UserError
-from models.talker import Script, Talker, TalkerConfig, align, draw
+from models.talker import Script, Talker, TalkerConfig, draw
 
 SMALL = TalkerConfig(
     hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,

@@ -21,11 +21,11 @@ from torch.nn import functional as F
 from data.scenes.labels import PLANES
 from data.shards import ShardReader
 from data.speech.asr_corpus import build_hearing, dequantise_mel
+from models.alignment import align
 from models.ctc import ALPHABET, to_alphabet
 from models.g2p import letters_to_ids
 from models.mel import log_mel
 from models.phones import IDS, PHONES
-from models.talker import align
 from tests.conftest import ROOT
 from tests.fixtures.photos import write_photos
 from training.config import TrainConfig, load_preset

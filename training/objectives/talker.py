@@ -20,13 +20,14 @@ from torch import Tensor, nn
 from data.shards import ShardReader
 from data.speech import rising
 from data.speech.samples import FOLDER as SAMPLES
+from models.alignment import align
 from models.codec import MelCodec
 from models.frontend import VOICES, Frontend, FrontendConfig
 from models.g2p import G2PConfig, can_learn, letters_to_ids
 from models.mel import log_mel
 from models.phones import IDS, MARKS, PAD_ID
 from models.prosody import ProsodyConfig
-from models.talker import Script, Talker, TalkerConfig, align
+from models.talker import Script, Talker, TalkerConfig
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.speech import prepare_lexicon, prepare_speech
 

@@ -1,0 +1,66 @@
+"""The `config.json` of a Thinker: Qwen3's, so that `transformers` reads ours and we read any dense Qwen3."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Self
+
+from models import decoupled
+from models.checkpoint import config_from_dict
+from models.errors import UserError
+
+
+class Qwen3Json:
+    """Reading and writing for a dataclass whose fields have Hugging Face's names."""
+
+    @classmethod
+    def from_json(cls, values: dict, source: str) -> Self:
+        """Read a `config.json`: ours, or any dense Qwen3's."""
+        if values.get("model_type") == decoupled.MODEL_TYPE:
+            return config_from_dict(cls, {k: v for k, v in values.items() if k != "model_type"}, source)
+        return cls.from_hugging_face(values, source)
+
+    def to_json(self) -> dict:
+        """What `config.json` says: a Qwen3, or that it is none."""
+        if self.decoupled:
+            return {"model_type": decoupled.MODEL_TYPE} | asdict(self)
+        return self.to_hugging_face()
+
+    def to_hugging_face(self) -> dict:
+        """The `config.json` that `transformers` reads.
+
+        Raises:
+            UserError: decoupled attention, which Qwen3 has not.
+        """
+        if self.decoupled:
+            raise UserError(
+                "a Thinker with attention dba is not a Qwen3: transformers cannot read it"
+            )
+        qwen3 = {key: value for key, value in asdict(self).items() if key not in decoupled.FIELDS}
+        return qwen3 | {
+            "architectures": ["Qwen3ForCausalLM"],
+            "model_type": "qwen3",
+            "attention_bias": False,
+            "attention_dropout": 0.0,
+            "hidden_act": "silu",
+            "use_sliding_window": False,
+            "dtype": "float32",  # stored in bf16, computed in fp32: transformers heeds this too
+        }
+
+    @classmethod
+    def from_hugging_face(cls, values: dict, source: str) -> Self:
+        """Read a Qwen3 `config.json`; anything that would change the maths is refused."""
+        if values.get("model_type") != "qwen3":
+            raise UserError(f"{source}: model_type is {values.get('model_type')}, expected qwen3")
+        values = dict(values)
+        rope = values.get("rope_scaling") or values.get("rope_parameters") or {}
+        if rope.get("rope_type", rope.get("type", "default")) != "default":
+            raise UserError(f"{source}: scaled RoPE is not supported ({rope})")
+        values.setdefault("rope_theta", rope.get("rope_theta", 10_000.0))
+        if values.get("attention_bias") or values.get("use_sliding_window"):
+            raise UserError(f"{source}: attention bias and sliding windows are not supported")
+        eos = values.get("eos_token_id")
+        if isinstance(eos, list):
+            values["eos_token_id"] = eos[0]
+        names = cls.__dataclass_fields__.keys() - decoupled.FIELDS
+        return cls(**{key: values[key] for key in names if values.get(key) is not None})
