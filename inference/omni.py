@@ -26,6 +26,7 @@ from inference.stopping import cut, until
 from inference.subtitles import Segment
 from inference.synthesis import check
 from inference.thinking import think
+from inference.tidied import tidied
 from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
 from models.errors import UserError
@@ -294,7 +295,9 @@ class Omni:
         lengths = [audio_tokens(sound.mel.shape[1]) for sound in question.sounds]
         parts = [{"type": "image"} for _ in question.images]
         parts += [{"type": "audio", "tokens": length} for length in lengths]
-        ids, text = self.encode_turn(parts, ""), question.text
+        ids = self.encode_turn(parts, "")
+        ours = isinstance(self.tokenizer, Tokenizer)  # a foreign vocabulary reads what was typed
+        text = tidied(question.text) if ours else question.text
         if room is not None:
             text = shortened(text, room - len(ids), self.tokenizer)
         sounds = question.sounds

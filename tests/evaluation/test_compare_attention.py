@@ -68,4 +68,4 @@ def test_the_command_trains_all_and_shows_a_table(nano_omni_dir, tmp_path):
     assert "100%" not in run(), "finished runs are not trained again"
     assert json.loads(out.read_text()) == first
     table = attention(first)
-    assert "| decoupled | 128 |" in table and "| standard | 256 |" in table
+    assert "| decoupled | 384 |" in table and "| standard | 768 |" in table

@@ -41,6 +41,8 @@ def test_pictures_are_right_with_shape_and_colour_and_grey_ones_are_asked_alike(
 def test_an_untrained_model_fails_every_part(setting, monkeypatch):
     monkeypatch.setattr(small_world, "WORDS", ("Red.",))
     monkeypatch.setattr(small_world, "PAIRS", ("A red star.",))
+    few = small_world.samples("test", "words")[:2]
+    monkeypatch.setattr(small_world, "samples", lambda *_: few)
     monkeypatch.setattr(small_world, "hear", lambda waves, *_, choices: [""] * len(waves))
     figures = small_world.measure(setting)
     assert sorted(figures) == sorted(
