@@ -46,7 +46,7 @@ lint: .venv-dev/ready
 	.venv-dev/bin/ruff check .
 
 train-nano: .venv-dev/ready
-	.venv-dev/bin/torchrun --nproc_per_node 2 train.py all --preset nano --threads 1
+	.venv-dev/bin/torchrun --standalone --nproc_per_node 2 train.py all --preset nano --threads 1
 	.venv-dev/bin/python -m evaluation.small_world runs/nano/omni_sft_nano
 
 preview: .venv-dev/ready
