@@ -46,8 +46,8 @@ lint: .venv-dev/ready
 	.venv-dev/bin/ruff check .
 
 train-nano: .venv-dev/ready
-	.venv-dev/bin/torchrun --standalone --nproc_per_node 2 train.py all --preset nano --threads 1
-	.venv-dev/bin/python -m evaluation.small_world runs/nano/omni_sft_nano
+	@OMP_NUM_THREADS=1 TORCH_CPP_LOG_LEVEL=ERROR .venv-dev/bin/torchrun --standalone --nproc_per_node 2 train.py all --preset nano --threads 1
+	@.venv-dev/bin/python -m evaluation.small_world runs/nano/omni_sft_nano
 
 preview: .venv-dev/ready
 	@mkdir -p build

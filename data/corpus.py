@@ -221,7 +221,7 @@ def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptio
     inputs only, not on `workers`.
     """
     folder, path = Path(folder), str(tokenizer)
-    if real_dir is None and extra is None:
+    if real_dir is None and extra is None and not options.kinds:
         print("notice: no real text; the corpus is generated conversations only", file=sys.stderr)
     opened = _open(path)
     meta: dict = {"seed": seed, "vocab_size": len(opened), "dtype": "uint16", "bos": opened.bos,

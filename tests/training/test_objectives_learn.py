@@ -43,7 +43,7 @@ TRAIN = {
     "talker": {"steps": 90, "batch_size": 4, "lr": 0.005},
     "audio": {"steps": 170, "batch_size": 8, "lr": 0.005},
     "vision": {"steps": 140, "batch_size": 8, "lr": 0.003},
-    "omni": {"steps": 60, "batch_size": 8, "lr": 0.005},
+    "omni": {"steps": 50, "batch_size": 8, "lr": 0.005},
 }
 DATA = {
     "thinker": {"corpus": {"train_tokens": 20_000, "dev_tokens": 3_000, "test_tokens": 500}},

@@ -85,7 +85,7 @@ def training_lines(
 def run(config: dict, paths) -> None:
     """Entry point of `train.py tokenizer`; `paths` has .real (or None) and .final(stage)."""
     target = Path(paths.final("tokenizer")) / "tokenizer.model"
-    if paths.real is None:
+    if paths.real is None and "kinds" not in config["data"]:
         print("notice: no real data; the vocabulary is cut for generated text", file=sys.stderr)
     lines = training_lines(paths.real, seed=config["seed"], **config["data"])
     train_tokenizer(lines, target, config["model"]["vocab_size"])
