@@ -8,16 +8,16 @@ anew.
 from collections.abc import Iterator
 
 from data.english import article, upper
+from data.scenes.objects import FEW_COLORS
 from data.shards import ShardWriter
 from data.speech.samples import FOLDER, encode
 from data.speech.teachers import utterance
 from data.speech.voices import KOKORO_HELD_OUT
 from models.errors import one_line_errors
 
-COLORS = ("red", "yellow", "green", "blue", "black", "white")
 SHAPES = ("circle", "square", "star", "heart", "cross", "arrow")
-WORDS = tuple(f"{upper(word)}." for word in COLORS + SHAPES)
-PAIRS = tuple(f"{upper(article(f'{color} {shape}'))}." for color in COLORS for shape in SHAPES)
+WORDS = tuple(f"{upper(word)}." for word in FEW_COLORS + SHAPES)
+PAIRS = tuple(f"{upper(article(f'{color} {shape}'))}." for color in FEW_COLORS for shape in SHAPES)
 SPEAKER = "hibari:heart"
 VOICES = {
     "train": tuple(

@@ -318,9 +318,10 @@ def prepare(config: dict, paths: Paths) -> None:
             if not sorted(folder.glob("shard-*.jsonl")):
                 build_real_hearing(folder, real, split)
     if not (paths.data / FILE).exists():
-        spoken = lines(paths.real, data["ngram"], paths.data / RECORDED)
         if data["source"] == "words":
             spoken = map(to_alphabet, WORDS + PAIRS)
+        else:
+            spoken = lines(paths.real, data["ngram"], paths.data / RECORDED)
         build_ngrams(data["ngram"], spoken, paths.data / FILE)
 
 
