@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import torch
+import torch.distributed as dist
 from torch import Tensor, nn
+from torch.distributed.tensor import DTensor
 from torch.optim import AdamW, Muon, Optimizer
 
 from models.processor import multiplies_bfloat16
@@ -12,11 +14,12 @@ from training.config import TrainConfig
 HIDDEN = {"layers", "blocks"}  # module lists whose Linear weights are "hidden matrices"
 
 
-class PlainMuon(Muon):
-    """torch.optim.Muon with its iteration in float32, for processors that have no bfloat16.
+class SharedMuon(Muon):
+    """torch.optim.Muon, its matrices shared out among processes that hold the same weights.
 
-    They multiply it in software, eighty times as slowly (Zen 3). The rule is Keller Jordan's,
-    https://kellerjordan.github.io/posts/muon, its size Moonshot's, arXiv:2502.16982.
+    The iteration is a quarter of a Thinker's step on a CPU. It runs in float32 on processors without
+    bfloat16, which multiply that in software, eighty times as slowly (Zen 3). The rule is Keller
+    Jordan's, https://kellerjordan.github.io/posts/muon, its size Moonshot's, arXiv:2502.16982.
     """
 
     @torch.no_grad()
@@ -27,22 +30,32 @@ class PlainMuon(Muon):
             with torch.enable_grad():
                 loss = closure()
         for group in self.param_groups:
-            for p in group["params"]:
-                if p.grad is None:
-                    continue
-                state = self.state[p]
-                momentum = state.setdefault("momentum_buffer", torch.zeros_like(p.grad))
+            moved = [p for p in group["params"] if p.grad is not None]
+            for p, owner in zip(moved, owners(moved), strict=True):
+                momentum = self.state[p].setdefault("momentum_buffer", torch.zeros_like(p.grad))
                 momentum.lerp_(p.grad, 1 - group["momentum"])
-                update = orthogonal(p.grad.lerp(momentum, group["momentum"]), group)
-                p.mul_(1 - group["lr"] * group["weight_decay"])
-                p.add_(update, alpha=-0.2 * group["lr"] * max(p.shape) ** 0.5)
+                if owner is None or owner == dist.get_rank():
+                    update = orthogonal(p.grad.lerp(momentum, group["momentum"]), group)
+                    p.mul_(1 - group["lr"] * group["weight_decay"])
+                    p.add_(update, alpha=-0.2 * group["lr"] * max(p.shape) ** 0.5)
+            for p, owner in zip(moved, owners(moved), strict=True):
+                if owner is not None:
+                    dist.broadcast(p, owner)
         return loss
+
+
+def owners(matrices: list[nn.Parameter]) -> list[int | None]:
+    """The process that moves each matrix; None: each moves its own (alone, or its shard)."""
+    if not dist.is_initialized() or any(isinstance(p, DTensor) for p in matrices):
+        return [None] * len(matrices)
+    return [i % dist.get_world_size() for i in range(len(matrices))]
 
 
 def orthogonal(grad: Tensor, group: dict) -> Tensor:
     """Near the orthogonal matrix that is nearest: Newton and Schulz's iteration. (rows, columns)"""
     a, b, c = group["ns_coefficients"]
     x = grad.T if grad.shape[0] > grad.shape[1] else grad
+    x = x.bfloat16() if multiplies_bfloat16(x.device) else x
     x = x / x.norm().clamp(min=group["eps"])  # spectral norm at most 1
     for _ in range(group["ns_steps"]):
         gram = x @ x.T
@@ -89,9 +102,8 @@ def make_optimizers(model: nn.Module, config: TrainConfig) -> list[Optimizer]:
     if groups:
         optimizers.append(AdamW(groups, lr=config.lr, betas=(0.9, 0.95), eps=1e-8, fused=True))
     if hidden:
-        muon = Muon if multiplies_bfloat16(hidden[0].device) else PlainMuon
         optimizers.append(
-            muon(  # the update's size matches AdamW's, so both use one learning rate
+            SharedMuon(  # the update's size matches AdamW's, so both use one learning rate
                 hidden,
                 lr=config.lr,
                 weight_decay=config.weight_decay,
