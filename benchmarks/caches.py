@@ -10,10 +10,10 @@ from benchmarks.contestants import decoder, interleaved, settings, text_ids
 from data.dialogue.conversation import sample_conversation
 from evaluation.results import Figure, save_section
 from evaluation.setting import weights_hash
-from inference.generation import thinker_of
 from inference.omni import Omni
 from inference.prompt import Prompt
 from models.cachekind import KVCacheKind
+from models.omni import thinker_of
 
 WINDOW = 256  # tokens the Thinker is trained on at once: further back it reads worse, cache or none
 HELD_OUT = 16  # windows of conversations whose wordings never occur in training

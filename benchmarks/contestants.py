@@ -11,11 +11,12 @@ import torch
 
 from inference.caching.probe import take_turns
 from inference.config import GenerateConfig
-from inference.generation import PAD_TOKEN_ID, Generator, generate_batch, prefill, thinker_of
+from inference.generation import PAD_TOKEN_ID, Generator, generate_batch, prefill
 from inference.loading import DTYPES
 from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.runner import Runner
+from models.omni import thinker_of
 
 ROOT = Path(__file__).resolve().parent.parent
 NO_END = -1  # an end token that never comes: every run has the same length

@@ -17,9 +17,9 @@ from benchmarks.contestants import (
 )
 from benchmarks.llama import PAIRS, START, gguf_file, llama_missing, llama_rows
 from export.llamacpp import LlamaCpp
-from inference.generation import thinker_of
 from inference.omni import Omni
 from inference.prompt import Prompt
+from models.omni import thinker_of
 
 CONTEXTS = (16, 64, 128, 256, 512, 960)  # tokens before those that are timed
 SIZES = (1, 2, 4, 8)  # rows at once

@@ -12,10 +12,10 @@ import torch
 from benchmarks.contestants import decoder, interleaved, ours, reader, settings, text_ids
 from export.gguf import gguf_package, write_gguf
 from export.llamacpp import LlamaCpp, library
-from inference.generation import thinker_of
 from inference.omni import Omni
 from inference.prompt import Prompt
 from models.errors import UserError
+from models.omni import thinker_of
 
 PAIRS = {"f16": "bf16", "q8_0": "int8"}  # llama.cpp's matrices: ours of the same bytes
 READ = 512  # tokens of the prompt that is timed

@@ -92,8 +92,8 @@ def bench_memory(omni, rounds: int, tokens: int) -> dict:
     """Peak of each process, and how much of it came after the imports; ratios are of the peaks."""
     from benchmarks.contestants import transformers_missing
     from benchmarks.llama import gguf_file, llama_missing
-    from inference.generation import thinker_of
     from inference.omni import Omni
+    from models.omni import thinker_of
 
     if not STATUS.exists():
         print("notice: the bench memory is left out: there is no /proc here", file=sys.stderr)

@@ -3,9 +3,9 @@
 from collections.abc import Callable
 
 from benchmarks.contestants import NO_END, decoder, interleaved, settings, text_ids
-from inference.generation import thinker_of
 from inference.omni import Omni
 from inference.prompt import Prompt
+from models.omni import thinker_of
 
 OPTIONS = {  # the first is what the others are compared with
     "plain": {},

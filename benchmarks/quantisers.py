@@ -7,12 +7,13 @@ from tempfile import TemporaryDirectory
 from benchmarks.caches import text_bits
 from benchmarks.contestants import interleaved, settings, text_ids
 from export.gguf import export_to_gguf
-from inference.generation import generate_batch, thinker_of
+from inference.generation import generate_batch
 from inference.merge import load_quantized, quantize_full_model
 from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.quantised import METHODS
 from models.errors import UserError
+from models.omni import thinker_of
 from models.thinker import Thinker
 
 GGUF = ("f16", "q8_0", "q4_0", "q4_k_m")

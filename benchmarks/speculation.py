@@ -26,7 +26,7 @@ def pictures(omni: Omni) -> list[Prompt]:
     """Held-out pictures, to be described."""
     world = MakeScene(SEEDS["test"], "test")
     images = [render_with_cells(world.describe(i)[0])[0] for i in range(REQUESTS)]
-    return [omni.turn(SEE, image=image) for image in images]
+    return [omni.phrase(omni.take(SEE, image=image)) for image in images]
 
 
 def chats(omni: Omni) -> list[Prompt]:

@@ -22,8 +22,8 @@ from evaluation.asking import Asker, another, user_turn
 from evaluation.results import Figure, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import by_kind
-from inference.generation import thinker_of
 from inference.omni import Omni
+from models.omni import thinker_of
 
 CONVERSATIONS = 1200
 TYPED = 700  # questions that are typed in other ways, one form each

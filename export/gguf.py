@@ -19,12 +19,12 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 from torch import Tensor
 
-from inference.generation import thinker_of
 from inference.omni import Omni
 from inference.output import check_writable, replace_file
 from models.errors import UserError, needed, one_line_errors
 from models.lora import merged_state
 from models.memory import PREFIX
+from models.omni import thinker_of
 from models.thinker import Thinker
 from models.tokenizer import ROLES, SYMBOLS, Tokenizer
 

@@ -11,9 +11,9 @@ import shutil
 import sys
 from pathlib import Path
 
-from inference.generation import thinker_of
 from inference.omni import SHIPPED, Omni
 from models.errors import UserError, one_line_errors
+from models.omni import thinker_of
 
 TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 

@@ -20,11 +20,12 @@ from torch import Tensor
 from inference import generation
 from inference.caching.planning import resolve
 from inference.config import GenerateConfig
-from inference.generation import PAD_TOKEN_ID, thinker_of
+from inference.generation import PAD_TOKEN_ID
 from inference.loading import moved
 from inference.prompt import Prompt
 from inference.sampling import make_generators, sample
 from models.errors import UserError
+from models.omni import thinker_of
 
 OTHER_NAMES = {"max_new": "max_new_tokens", "ctx": "max_seq_len"}  # the tutorial's own
 SETTINGS = {field.name for field in fields(GenerateConfig)}

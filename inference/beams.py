@@ -12,8 +12,9 @@ from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from inference.runner import Runner
 from inference.sampling import adjust
-from inference.transcripts import ConstrainedDecoder
+from inference.transcripts import constrain
 from models.cache import KVCache
+from models.omni import thinker_of
 
 AUDIO_BEAMS = 6  # beams of a transcript
 
@@ -87,26 +88,25 @@ class Search:
 
 @torch.inference_mode()
 def beam_search(
-    thinker, logits: Tensor, cache: KVCache, config: GenerateConfig, width: int,
-    limits: list[int], mask: Tensor | None = None,
-    constraints: list[ConstrainedDecoder | None] | None = None,
+    model, prompts: list[Prompt], logits: Tensor, cache: KVCache, config: GenerateConfig, width: int,
+    limits: list[int], mask: Tensor | None = None, tokenizer=None,
 ) -> list[list[int]]:
     """The answer to each of B prompts.
 
     Args:
-        logits: (B, V) of the prompts' last positions.
+        prompts: encoded; where one asks for a transcript, its answer spells what CTC heard.
+        logits: (B, V) of their last positions.
         cache: the prompts, B rows; it stays as it is.
         width: answers followed for each prompt, W.
         limits: tokens that each answer may have.
         mask: bool (B, S), True for real tokens; None: all are.
-        constraints: what the answers to each prompt must spell, where it asks for a transcript.
     """
-    constraints = constraints or [None] * len(logits)
+    constraints = [constrain(model, prompt, config, tokenizer) for prompt in prompts]
     B, device = len(logits), logits.device
     rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
     shared = cache.length  # positions that the answers to a prompt have in common
     cache = cache.taken(rows, shared + max(limits))
-    run = Runner(thinker, cache, config)
+    run = Runner(thinker_of(model), cache, config)
     mask = None if mask is None else mask[rows]  # (B * W, S)
     logits = logits[rows]  # (B * W, V)
     scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)

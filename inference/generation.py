@@ -21,17 +21,12 @@ from inference.runner import Runner
 from inference.sampling import first_seen, likeliest_is_chosen, make_generators, sample
 from inference.stopping import StopWatch
 from inference.timing import Timing
-from inference.transcripts import constrain
 from models.cache import KVCache
 from models.errors import UserError
+from models.omni import thinker_of
 
 DEFAULT = GenerateConfig()  # greedy
 PAD_TOKEN_ID = 3  # masked out everywhere, so any id would do
-
-
-def thinker_of(model):
-    """The language model inside an OmniModel, or the Thinker itself."""
-    return getattr(model, "thinker", model)
 
 
 def context_length(model, config: GenerateConfig) -> int:
@@ -192,8 +187,7 @@ def _generate_rows(
     logits = prefill(model, padded, run, mask, chunk)
     if width > 1:
         limits = [min(config.max_new_tokens, room) for room in rooms]
-        rules = [constrain(model, prompt, config, tokenizer) for prompt in prompts]
-        return beam_search(thinker_of(model), logits, cache, config, width, limits, mask, rules)
+        return beam_search(model, prompts, logits, cache, config, width, limits, mask, tokenizer)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(run, logits, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
@@ -236,27 +230,19 @@ class Generator:
         check_fits(prompt, self.capacity - self.position)
         watch = StopWatch(config.stop_strings, self.tokenizer)
         logits = self._read(prompt, config)
+        room = self.capacity - self.position
         if (width := beams_for(config, prompt)) > 1:
-            yield from self._search(logits, config, width, prompt)
-            return
-        rows = Rows([self.ids], [self.capacity - self.position], [watch])
-        for (token,) in decode(self.run, logits, config, rows, self.timing):
-            self.ids.append(token)
-            yield token
-
-    def _search(
-        self, logits: Tensor, config: GenerateConfig, width: int, prompt: Prompt
-    ) -> Iterator[int]:
-        """The best answer of a beam search, once it is found; a later call reads it."""
-        limit = min(config.max_new_tokens, self.capacity - self.position)
-        with self.timing.measure("model"):
-            thinker = thinker_of(self.model)
-            rules = [constrain(self.model, prompt, config, self.tokenizer)]
-            (reply,) = beam_search(
-                thinker, logits, self.cache, config, width, [limit], constraints=rules
-            )
-        self.timing.tokens = len(reply)
-        for token in reply:
+            limits = [min(config.max_new_tokens, room)]
+            with self.timing.measure("model"):
+                found = beam_search(
+                    self.model, [prompt], logits, self.cache, config, width, limits,
+                    tokenizer=self.tokenizer,
+                )
+            self.timing.tokens = len(found[0])
+            steps = zip(*found)  # a later call reads it
+        else:
+            steps = decode(self.run, logits, config, Rows([self.ids], [room], [watch]), self.timing)
+        for (token,) in steps:
             self.ids.append(token)
             yield token
 

@@ -5,12 +5,11 @@ from pathlib import Path
 import torch
 from torch import nn
 
-from inference.generation import thinker_of
 from inference.hf_tokenizer import load_tokenizer
 from inference.speech import check_speech_parts
 from models.checkpoint import read_json
 from models.errors import UserError
-from models.omni import OmniModel
+from models.omni import OmniModel, thinker_of
 from models.quantization import round_to_int8
 from models.thinker import Thinker
 

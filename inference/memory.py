@@ -16,13 +16,12 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from inference.generation import thinker_of
 from inference.routing_strategies import create_inference_router
 from models import memory
 from models.checkpoint import config_from_dict
 from models.errors import UserError
 from models.memory import MemoryConfig
-from models.omni import OmniModel
+from models.omni import OmniModel, thinker_of
 from models.thinker import Thinker
 
 if TYPE_CHECKING:

@@ -20,12 +20,12 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
-from inference.generation import thinker_of
 from inference.quantised import DTYPES, METHODS, WeightOnly, dynamic_int8, swap_linears
 from models.errors import UserError
 from models.files import replacing
 from models.lora import load_lora, merge_lora, merged_state
 from models.memory import PREFIX, MemoryAdapter, MemoryConfig
+from models.omni import thinker_of
 from models.quantization import dequantise, quantise
 from models.thinker import Thinker, ThinkerConfig
 

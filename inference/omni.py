@@ -16,15 +16,14 @@ import torch
 
 from inference.caching.planning import resolve
 from inference.config import GenerateConfig
-from inference.generation import Generator, context_length, generate_batch, thinker_of
+from inference.generation import Generator, context_length, generate_batch
 from inference.loading import load_checkpoint
 from inference.media import LIMITS, as_list, load_audio, load_image, load_video
 from inference.prompt import Picture, Prompt, Sound, UserTurn
 from inference.shortened import shortened
-from inference.speech import given, speakable
+from inference.speech import speakable
 from inference.stopping import cut, until
 from inference.subtitles import Segment
-from inference.synthesis import check
 from inference.thinking import think
 from inference.tidied import tidied
 from inference.vad import NO_SPEECH, has_speech
@@ -32,7 +31,7 @@ from models.audio import audio_tokens
 from models.errors import UserError
 from models.image import image_to_tensor
 from models.mel import log_mel
-from models.omni import TRANSCRIBE_QUESTION, OmniModel
+from models.omni import TRANSCRIBE_QUESTION, OmniModel, thinker_of
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 
@@ -187,31 +186,20 @@ class Omni:
             self._speaker = Speaker.from_pretrained(self.folder)
         return self._speaker
 
-    def check_speech(
-        self, voice: str | None = None, speed: float = 1.0, vocoder: str | None = None, **_
-    ) -> None:
+    def check_speech(self, **settings) -> None:
         """Refuse what `speak` would, before an answer is worked out for it to say."""
-        check(self.speaker.voices, voice, speed, vocoder)
+        self.speaker.check(**settings)
 
-    def speak(
-        self,
-        text: str,
-        voice: str | None = None,
-        speed: float = 1.0,
-        vocoder: str | None = None,
-        seed: int | None = None,
-    ) -> tuple[np.ndarray, int]:
-        """Read exactly this text aloud -> float32 (samples,) in [-1, 1], and their rate in Hz."""
-        text = speakable(text)
-        return self.speaker.speak(text, **given(voice, speed, vocoder, seed))
+    def speak(self, text: str, voice: str | None = None, **settings) -> tuple[np.ndarray, int]:
+        """Read exactly this text aloud -> float32 (samples,) in [-1, 1], and their rate in Hz.
+
+        Args:
+            settings: speed, vocoder and seed, as for `Speaker.speak_stream`.
+        """
+        return self.speaker.speak(speakable(text), voice, **settings)
 
     def speak_stream(
-        self,
-        text: str | Iterable[str],
-        voice: str | None = None,
-        speed: float = 1.0,
-        vocoder: str | None = None,
-        seed: int | None = None,
+        self, text: str | Iterable[str], voice: str | None = None, **settings
     ) -> Iterator[np.ndarray]:
         """The same in chunks, float32 (samples,), each as soon as it is ready.
 
@@ -219,7 +207,7 @@ class Omni:
         spoken once it is whole.
         """
         text = speakable(text) if isinstance(text, str) else text
-        return self.speaker.speak_stream(text, **given(voice, speed, vocoder, seed))
+        return self.speaker.speak_stream(text, voice, **settings)
 
     # ---- building prompts
 
@@ -235,11 +223,6 @@ class Omni:
         """Tokens a prompt may have so that a reply of up to a quarter of the context still fits."""
         limit = context_length(self.model, config)
         return limit - min(config.max_new_tokens, limit // 4)
-
-    def prompt(self, text, image, audio, video, system_prompt, config: GenerateConfig) -> Prompt:
-        """The prompt of a conversation's first turn."""
-        question = self.take(text, image, audio, video)
-        return self.prompts([question], config, system_prompt)[0]
 
     def prompts(
         self, questions: list[UserTurn], config: GenerateConfig, system_prompt: str | None = None
@@ -265,10 +248,6 @@ class Omni:
                 f"{self.room(config)}: make it shorter"
             )
         return Prompt(ids)
-
-    def turn(self, text, image=None, audio=None, video=None, room: int | None = None) -> Prompt:
-        """One user turn and the opening of its answer, without thinking; cut to `room` tokens."""
-        return self.phrase(self.take(text, image, audio, video), room)
 
     def take(
         self, text, image=None, audio=None, video=None, config: GenerateConfig | None = None

@@ -183,7 +183,7 @@ class Repl:
     def voice(self, name: str) -> None:
         if not name:
             raise UserError("/voice needs a name")
-        self.omni.check_speech(name)
+        self.omni.check_speech(voice=name)
         self.speech = self.speech | {"voice": name}
         self.say_done(f"{name} speaks from now on")
         self.spoken = None

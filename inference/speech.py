@@ -17,7 +17,7 @@ from torch import Tensor
 from inference.loudness import Loudness
 from inference.normalisation import can_say, normalise
 from inference.sentences import sentences
-from inference.synthesis import check_vocoder, in_chunks, waveform
+from inference.synthesis import VOCODERS, in_chunks, waveform
 from models.checkpoint import read_json
 from models.codec import MelCodec
 from models.errors import UserError
@@ -65,6 +65,14 @@ class Speaker:
         """Names that `voice=` takes."""
         return list(self.frontend.config.voices)
 
+    def check(
+        self, voice: str | None = None, speed: float = 1.0, vocoder: str = "neural", **_
+    ) -> None:
+        """Refuse a voice, a speed or a vocoder that is not there."""
+        self.frontend.voice_id(voice or self.voices[0], speed)
+        if vocoder not in VOCODERS:
+            raise UserError(f"unknown vocoder {vocoder!r}: choose one of {', '.join(VOCODERS)}")
+
     def speak(self, text: str, voice: str | None = None, **settings) -> tuple[np.ndarray, int]:
         """Say `text`: float32 samples in [-1, 1] and their rate in Hz.
 
@@ -90,7 +98,7 @@ class Speaker:
             text: all of it, or its parts as they are written. A sentence sounds as soon as it is
                 whole; the next part is asked for only when its sound has been taken.
         """
-        check_vocoder(vocoder)
+        self.check(voice, speed, vocoder)
         voice = voice or self.voices[0]
         loudness = self.loudness(voice)  # before the text, for it may be waited for
         said = False
@@ -146,9 +154,3 @@ def speakable(text: str) -> str:
     if not isinstance(text, str) or not text.strip():
         raise UserError("there is no text to say")
     return text
-
-
-def given(voice, speed, vocoder, seed) -> dict:
-    """Arguments for the speaker; what was left out keeps the speaker's own default."""
-    chosen = {"voice": voice, "speed": speed, "vocoder": vocoder, "seed": seed}
-    return {name: value for name, value in chosen.items() if value is not None}

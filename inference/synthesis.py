@@ -13,8 +13,6 @@ import torch
 from torch import Tensor
 
 from models.codec import MelCodec
-from models.errors import UserError
-from models.frontend import SPEEDS
 from models.griffinlim import griffin_lim
 from models.mel import HOP
 from models.overlap import in_pieces
@@ -22,23 +20,6 @@ from models.vocoder import Vocoder
 
 VOCODERS = ("neural", "griffinlim")
 CHUNK = 24  # code frames made at a time: 0.96 s. Fewer than 21 settle no sound at all
-
-
-def check_vocoder(name: str) -> str:
-    """Refuse a vocoder that is not there."""
-    if name not in VOCODERS:
-        raise UserError(f"unknown vocoder {name!r}: choose one of {', '.join(VOCODERS)}")
-    return name
-
-
-def check(voices: list[str], voice: str | None, speed: float, vocoder: str | None) -> None:
-    """Refuse a voice, a speed or a vocoder that is not there; None is always."""
-    if voice is not None and voice not in voices:
-        raise UserError(f"no voice {voice!r}: there are {', '.join(voices)}")
-    if not SPEEDS[0] <= speed <= SPEEDS[1]:
-        raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
-    if vocoder is not None and vocoder not in VOCODERS:
-        raise UserError(f"no vocoder {vocoder!r}: there are {', '.join(VOCODERS)}")
 
 
 def in_chunks(frames: Iterable[Tensor]) -> Iterator[Tensor]:

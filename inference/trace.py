@@ -16,7 +16,7 @@ from torch import Tensor
 from torch.nn import functional as F
 from torch.overrides import TorchFunctionMode
 
-from inference.generation import embed, new_cache, thinker_of
+from inference.generation import embed, new_cache
 from inference.normalisation import can_say
 from inference.prompt import Picture, Prompt, Sound
 from inference.sentences import sentences
@@ -25,7 +25,7 @@ from inference.speech import Speaker
 from inference.synthesis import CHUNK, waveform
 from models.audio import audio_tokens
 from models.errors import UserError
-from models.omni import OmniModel
+from models.omni import OmniModel, thinker_of
 from models.tokenizer import IMAGE_TOKENS
 
 SOFTMAX = {F.softmax, torch.softmax, Tensor.softmax}  # all the ways to call it

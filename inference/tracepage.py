@@ -17,13 +17,11 @@ import soundfile
 from PIL import Image
 from torch import Tensor
 
-from inference.generation import thinker_of
-from inference.omni import given
 from inference.output import check_page_path, write_text
 from inference.session import ChatSession
 from inference.trace import Spoken, Trace, trace, trace_speech
 from models.mel import FRAME_RATE, HOP, SAMPLE_RATE
-from models.omni import OmniModel
+from models.omni import OmniModel, thinker_of
 from models.tokenizer import Tokenizer
 
 TEMPLATE = Path(__file__).with_name("trace.html")
@@ -46,8 +44,7 @@ def write_page(path: str | Path, session: ChatSession, speech: dict | None = Non
     answer = session.messages[-1]["content"]
     spoken: list[Spoken] = []
     if speech is not None:
-        names = ("voice", "speed", "vocoder", "seed")
-        spoken = trace_speech(session.omni.speaker, answer, **given(*map(speech.get, names)))
+        spoken = trace_speech(session.omni.speaker, answer, **speech)
     data = json.dumps(page_data(session, seen, spoken), ensure_ascii=False)
     # Within a script element only "<" can end it: a question may hold "</script>".
     page = TEMPLATE.read_text(encoding="utf-8").replace(DATA, data.replace("<", "\\u003c"))

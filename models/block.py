@@ -37,6 +37,13 @@ class BlockConfig:
         names = ("hidden_size", "num_heads", "num_kv_heads", "head_dim", "intermediate_size")
         return cls(*(getattr(config, name) for name in names))
 
+    @classmethod
+    def of_decoder(cls, config) -> "BlockConfig":
+        """The sizes that a decoder's config has under Hugging Face's names."""
+        heads = config.num_attention_heads, config.num_key_value_heads, config.head_dim
+        eps = getattr(config, "rms_norm_eps", cls.norm_eps)
+        return cls(config.hidden_size, *heads, config.intermediate_size, config.rope_theta, eps)
+
 
 def rope_frequencies(
     head_dim: int, theta: float, device: str | torch.device = "cpu"

@@ -56,8 +56,10 @@ class Frontend(Pretrained):
         sizes = config.prosody | {"num_voices": len(config.voices)}
         self.prosody = ProsodyModel(ProsodyConfig(**sizes))
 
-    def voice_id(self, voice: str) -> int:
-        """The number of a voice; UserError names those there are."""
+    def voice_id(self, voice: str, speed: float = 1.0) -> int:
+        """The number of a voice that speaks at this speed; UserError where either is not there."""
+        if not SPEEDS[0] <= speed <= SPEEDS[1]:
+            raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
         if voice not in self.config.voices:
             known = ", ".join(f"{name} ({who})" for name, who in self.config.voices.items())
             raise UserError(f"unknown voice {voice!r}: choose one of {known}")
@@ -86,10 +88,8 @@ class Frontend(Pretrained):
     @torch.no_grad()
     def forward(self, words: list[str], voice: str, speed: float = 1.0) -> Sentence:
         """One sentence (or a short text), as words and marks -> phones, durations and pitch."""
-        if not SPEEDS[0] <= speed <= SPEEDS[1]:
-            raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
         device = self.g2p.head.weight.device
         ids, starts, marks = (torch.tensor([row], device=device) for row in self.phones(words))
-        number = torch.tensor([self.voice_id(voice)], device=device)
+        number = torch.tensor([self.voice_id(voice, speed)], device=device)
         seconds, hertz = self.prosody.predict(ids, starts, marks, number, speed)  # (1, P) each
         return Sentence(words, Script(ids, starts, marks, hertz, number), seconds)

@@ -29,6 +29,11 @@ PARTS = {
 }
 
 
+def thinker_of(model):
+    """The language model inside an OmniModel, or the Thinker itself."""
+    return getattr(model, "thinker", model)
+
+
 class OmniModel(nn.Module):
     """Thinker, encoders and projectors.
 

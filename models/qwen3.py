@@ -1,12 +1,26 @@
-"""The `config.json` of a Thinker: Qwen3's, so that `transformers` reads ours and we read any dense Qwen3."""
+"""A Thinker on disk: Qwen3's folder, so that `transformers` loads ours and we load any dense Qwen3.
+
+With `attention: dba` a Thinker is no Qwen3, and says so.
+"""
 
 from __future__ import annotations
 
 from dataclasses import asdict
+from pathlib import Path
 from typing import Self
 
+import torch
+
 from models import decoupled
-from models.checkpoint import config_from_dict
+from models.checkpoint import (
+    WEIGHTS,
+    Pretrained,
+    config_from_dict,
+    load_strict,
+    read_json,
+    read_tensors,
+    write_json,
+)
 from models.errors import UserError
 
 
@@ -64,3 +78,29 @@ class Qwen3Json:
             values["eos_token_id"] = eos[0]
         names = cls.__dataclass_fields__.keys() - decoupled.FIELDS
         return cls(**{key: values[key] for key in names if values.get(key) is not None})
+
+
+class Qwen3Folder(Pretrained):
+    """Saving and loading for a model whose parameters and config have Qwen3's names."""
+
+    def save_pretrained(
+        self, folder: str | Path, name: str = WEIGHTS, dtype: torch.dtype = torch.bfloat16
+    ) -> None:
+        super().save_pretrained(folder, name, dtype)
+        if name == WEIGHTS:
+            write_json(Path(folder) / "config.json", self.config.to_json())
+
+    @classmethod
+    def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> Self:
+        """Load ours, any dense Qwen3 folder, sharded or not, or the Thinker of an omni folder."""
+        folder = Path(folder)
+        source, values = str(folder / "config.json"), read_json(folder / "config.json")
+        if name != WEIGHTS or values.get("model_type") == "muomni":
+            return super().from_pretrained(folder, "thinker" if name == WEIGHTS else name)
+        module = cls(cls.config_class.from_json(values, source))
+        tensors = read_tensors(folder)
+        if module.config.tie_word_embeddings:
+            tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
+        load_strict(module, tensors, str(folder))
+        module.folder = folder
+        return module.eval()

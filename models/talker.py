@@ -42,13 +42,6 @@ class TalkerConfig:
     codebook_dim: int = 64
     frame_seconds: float = 0.04  # 25 Hz, the codec's frame
 
-    def block(self) -> BlockConfig:
-        """Sizes of a block that makes frames."""
-        return BlockConfig(
-            self.hidden_size, self.num_attention_heads, self.num_key_value_heads, self.head_dim,
-            self.intermediate_size, self.rope_theta,
-        )
-
     def encoder_block(self) -> BlockConfig:
         """Sizes of a block that reads phones."""
         size = self.encoder_size
@@ -88,7 +81,8 @@ class Talker(Pretrained):
         })
         self.from_phones = nn.Linear(wide + PLACES, dim)
         self.from_codes = nn.Linear(K * config.codebook_dim, dim)
-        self.layers = nn.ModuleList(Block(config.block()) for _ in range(config.num_hidden_layers))
+        sizes = BlockConfig.of_decoder(config)
+        self.layers = nn.ModuleList(Block(sizes) for _ in range(config.num_hidden_layers))
         self.norm = RMSNorm(dim)
         self.deeper = nn.ModuleList(nn.Linear(config.codebook_dim, dim) for _ in range(K - 1))
         depth = BlockConfig(dim, 1, 1, dim, config.depth_size)

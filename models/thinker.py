@@ -1,13 +1,11 @@
 """The Thinker: a Qwen3 language model, parameter for parameter.
 
 Reads token ids or ready embeddings (so that pictures and sounds can stand between words) and gives
-next-token logits. Checkpoints carry Hugging Face's Qwen3 names, so `transformers` loads ours and we
-load any dense Qwen3, sharded or not; with `attention: dba` it is no Qwen3, and says so. It knows
-nothing of tokenizers, sampling or chat.
+next-token logits. How it lies on disk is models/qwen3.py's business; it knows nothing of tokenizers,
+sampling or chat.
 """
 
 from dataclasses import dataclass
-from pathlib import Path
 
 import torch
 from torch import Tensor, nn
@@ -17,15 +15,7 @@ from models import decoupled
 from models.block import Block, BlockConfig, RMSNorm, Rope, causal_mask, init_weights, rope_table
 from models.cache import KVCache
 from models.cachekind import parse_cache_kind
-from models.checkpoint import (
-    WEIGHTS,
-    Pretrained,
-    load_strict,
-    read_json,
-    read_tensors,
-    write_json,
-)
-from models.qwen3 import Qwen3Json
+from models.qwen3 import Qwen3Folder, Qwen3Json
 
 
 @dataclass
@@ -65,18 +55,6 @@ class ThinkerConfig(Qwen3Json):
             return self.semantic_dim, self.geometric_dim, self.value_dim
         return self.head_dim, self.head_dim
 
-    def block(self) -> BlockConfig:
-        """The sizes of one layer."""
-        return BlockConfig(
-            self.hidden_size,
-            self.num_attention_heads,
-            self.num_key_value_heads,
-            self.head_dim,
-            self.intermediate_size,
-            self.rope_theta,
-            self.rms_norm_eps,
-        )
-
 
 class Decoder(nn.Module):
     """Embeddings, blocks and the last norm; Hugging Face calls it `model`."""
@@ -84,14 +62,15 @@ class Decoder(nn.Module):
     def __init__(self, config: ThinkerConfig):
         super().__init__()
         self.embed_tokens = nn.Embedding(config.vocab_size, config.hidden_size)
+        sizes = BlockConfig.of_decoder(config)
         self.layers = nn.ModuleList(
-            Block(config.block(), decoupled.DecoupledAttention(config) if config.decoupled else None)
+            Block(sizes, decoupled.DecoupledAttention(config) if config.decoupled else None)
             for _ in range(config.num_hidden_layers)
         )
         self.norm = RMSNorm(config.hidden_size, config.rms_norm_eps)
 
 
-class Thinker(Pretrained):
+class Thinker(Qwen3Folder):
     """Causal language model over tokens and embeddings."""
 
     config_class = ThinkerConfig
@@ -212,25 +191,3 @@ class Thinker(Pretrained):
             raise ValueError("give exactly one of input_ids and inputs_embeds")
         x = self.embed(input_ids) if inputs_embeds is None else inputs_embeds
         return self.logits(self.hidden(x, attention_mask, cache, packed))
-
-    def save_pretrained(
-        self, folder: str | Path, name: str = WEIGHTS, dtype: torch.dtype = torch.bfloat16
-    ) -> None:
-        super().save_pretrained(folder, name, dtype)
-        if name == WEIGHTS:
-            write_json(Path(folder) / "config.json", self.config.to_json())
-
-    @classmethod
-    def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> "Thinker":
-        """Load ours, any dense Qwen3 checkpoint folder, or the Thinker of an omni folder."""
-        folder = Path(folder)
-        source, values = str(folder / "config.json"), read_json(folder / "config.json")
-        if name != WEIGHTS or values.get("model_type") == "muomni":
-            return super().from_pretrained(folder, "thinker" if name == WEIGHTS else name)
-        module = cls(ThinkerConfig.from_json(values, source))
-        tensors = read_tensors(folder)
-        if module.config.tie_word_embeddings:
-            tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
-        load_strict(module, tensors, str(folder))
-        module.folder = folder
-        return module.eval()

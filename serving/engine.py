@@ -14,7 +14,7 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
-from inference.generation import context_length, prefill, thinker_of
+from inference.generation import context_length, prefill
 from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.runner import Runner
@@ -22,6 +22,7 @@ from inference.sampling import adjust, first_seen, likeliest_is_chosen, make_gen
 from inference.stopping import StopWatch
 from models.audio import audio_tokens
 from models.cache import KVCache
+from models.omni import thinker_of
 from models.tokenizer import IMAGE_TOKENS
 from serving.prefix import PrefixStore, marks_of, rest
 from serving.rows import RowCache

@@ -148,7 +148,7 @@ class Service:
         name = voice.get("id") if isinstance(voice, dict) else voice
         name = None if name in DEFAULT_VOICES else name
         try:
-            self.omni.check_speech(name, speed)
+            self.omni.check_speech(voice=name, speed=speed)
         except UserError as error:
             raise ApiError(str(error), code="invalid_value", param=param) from None
         return Speech(name or self.omni.speaker.voices[0], speed)

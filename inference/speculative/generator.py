@@ -14,7 +14,7 @@ from torch import Tensor
 from inference.api import Generator
 from inference.beams import beams_for
 from inference.config import GenerateConfig
-from inference.generation import check_fits, thinker_of
+from inference.generation import check_fits
 from inference.notice import notice
 from inference.prompt import Prompt
 from inference.sampling import draw, first_seen, likeliest_is_chosen, make_generators
@@ -22,6 +22,7 @@ from inference.speculative.config import MAX_K, TRIAL, SpeculativeConfig, specul
 from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft, distribution
 from inference.speculative.table import SHIPPED, DraftTable
 from inference.stopping import StopWatch
+from models.omni import thinker_of
 from models.thinker import Thinker
 
 DEFAULT = SpeculativeConfig()

@@ -14,9 +14,9 @@ from data.dialogue.conversation import sample_conversation
 from export.gguf import MADE_BY_LLAMA, TYPES, export_to_gguf, gguf_package, main, write_gguf
 from export.llamacpp import INSTALL, LlamaCpp, library, library_path
 from inference import Omni, generate
-from inference.generation import thinker_of
 from inference.prompt import Prompt
 from models.errors import UserError
+from models.omni import thinker_of
 from models.thinker import Thinker, ThinkerConfig
 from models.tokenizer import SYMBOLS, Tokenizer
 

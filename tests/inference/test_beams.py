@@ -15,6 +15,7 @@ from inference.runner import Runner
 from models.errors import UserError
 from models.omni import TRANSCRIBE_QUESTION
 from models.thinker import Thinker, ThinkerConfig
+from tests.inference.turns import first_turn, plain_turn
 
 EOS = 2
 WORDS = 6  # of the smallest vocabulary, the end among them
@@ -40,14 +41,14 @@ def heard(omni) -> list[Prompt]:
     """A sound whose transcript is asked for, and the same sound alone: prompts of two lengths."""
     config = omni.config()
     sound = SHIPPED.parent.parent / "examples" / "question.wav"
-    return [omni.prompt(text, None, sound, None, None, config) for text in (TRANSCRIBE_QUESTION, None)]
+    return [first_turn(omni, text, None, sound, None, None, config) for text in (TRANSCRIBE_QUESTION, None)]
 
 
 def search(thinker, ids: list[int], width: int, limit: int) -> list[int]:
     config = GenerateConfig(eos_token_id=EOS)
     cache = new_cache(thinker, 1, len(ids), config)
     logits = prefill(thinker, [Prompt(ids)], Runner(thinker, cache))
-    (reply,) = beam_search(thinker, logits, cache, config, width, [limit])
+    (reply,) = beam_search(thinker, [Prompt(ids)], logits, cache, config, width, [limit])
     assert cache.length == len(ids)  # the prompt's cache stays as it was
     return reply
 
@@ -82,7 +83,7 @@ def test_equals_transformers():
     theirs = AutoModelForCausalLM.from_pretrained(ours.folder).eval()
     config = ours.config(num_beams=3, max_new_tokens=16, suppress_tokens=())
     for text in ("Who are you?", "What is two plus six?", "Tell me about the sea."):
-        prompt = ours.prompt(text, None, None, None, None, config)
+        prompt = first_turn(ours, text, None, None, None, None, config)
         more = {"num_beams": 3, "do_sample": False, "max_new_tokens": 16, "pad_token_id": 3}
         (whole,) = theirs.generate(torch.tensor([prompt.ids]), eos_token_id=EOS, **more).tolist()
         reply = [token for token in whole[len(prompt) :] if token not in (EOS, 3)]
@@ -100,7 +101,7 @@ def test_sounds_are_searched_and_texts_are_not(heard):
 
 def test_a_batch_answers_as_one_by_one(omni, heard):
     config = omni.config(max_new_tokens=24)
-    prompts = [*heard, omni.prompt("Who are you?", None, None, None, None, config)]
+    prompts = [*heard, first_turn(omni, "Who are you?", None, None, None, None, config)]
     alone = [generate(omni.model, prompt, config) for prompt in prompts]
     assert generate_batch(omni.model, prompts, config) == alone
     assert len(set(map(tuple, alone))) == 3
@@ -116,7 +117,7 @@ def test_the_conversation_goes_on_from_the_answer(omni, heard):
     config = omni.config(max_new_tokens=24)
     talk = Generator(omni.model, config)
     reply = talk.generate(heard[0])
-    more = Prompt([EOS]) + omni.turn("Who are you?")
+    more = Prompt([EOS]) + plain_turn(omni, "Who are you?")
     fresh = Generator(omni.model, config)
     assert talk.generate(more) == fresh.generate(
         heard[0] + Prompt(reply) + more, omni.config(max_new_tokens=24, num_beams=1)

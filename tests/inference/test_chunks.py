@@ -19,6 +19,7 @@ from inference.chunked.thinker import log_probabilities
 from inference.generation import Generator, generate_batch
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
+from tests.inference.turns import first_turn
 
 for name in ("onnx", "onnxruntime"):
     pytest.importorskip(name, reason="needs pip install -r requirements-chunks.txt")
@@ -61,7 +62,7 @@ def requests() -> list[dict]:
 
 def prompt_of(omni: Omni, request: dict, config):
     keys = ("text", "image", "audio", "video", "system_prompt")
-    return omni.prompt(*map(request.get, keys), config)
+    return first_turn(omni, *map(request.get, keys), config)
 
 
 @pytest.fixture(scope="module")

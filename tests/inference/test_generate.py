@@ -6,21 +6,23 @@ import pytest
 import torch
 
 from inference import GenerateConfig, Generator, Notice, generate, generate_batch, generate_iter
-from inference.generation import prefill, thinker_of
+from inference.generation import prefill
 from inference.prompt import Prompt
 from inference.runner import Runner
 from models.errors import UserError
+from models.omni import thinker_of
 from tests.inference.conftest import picture, tone
+from tests.inference.turns import first_turn
 
 
 def prompts(omni) -> list[Prompt]:
     """Of different lengths: text, two pictures and a sound, one picture, a sound alone."""
     config = omni.config()
     return [
-        omni.prompt("hello there", None, None, None, None, config),
-        omni.prompt("a", [picture(1), picture(2)], (tone(300), 16_000), None, "be kind", config),
-        omni.prompt("what is this?", picture(3), None, None, None, config),
-        omni.prompt(None, None, (tone(700, 0.3), 16_000), None, None, config),
+        first_turn(omni, "hello there", None, None, None, None, config),
+        first_turn(omni, "a", [picture(1), picture(2)], (tone(300), 16_000), None, "be kind", config),
+        first_turn(omni, "what is this?", picture(3), None, None, None, config),
+        first_turn(omni, None, None, (tone(700, 0.3), 16_000), None, None, config),
     ]
 
 

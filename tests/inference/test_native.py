@@ -10,14 +10,16 @@ from torch.utils import cpp_extension
 
 import infer_chat
 from inference import Notice, Omni, generate, generate_batch, generation
-from inference.generation import Generator, prefill, thinker_of
+from inference.generation import Generator, prefill
 from inference.native import library as libraries
 from inference.native.step import native_step, unsuited
 from inference.prompt import Prompt
 from inference.runner import Runner
 from models.cachekind import KVCacheKind
 from models.errors import UserError
+from models.omni import thinker_of
 from tests.inference.conftest import picture, tone
+from tests.inference.turns import first_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -32,9 +34,9 @@ def prompts(omni) -> list[Prompt]:
     """Text, picture and sound, of different lengths."""
     config = omni.config()
     return [
-        omni.prompt("hello there", None, None, None, None, config),
-        omni.prompt("what is this?", picture(3), None, None, "be kind", config),
-        omni.prompt(None, None, (tone(700, 0.3), 16_000), None, None, config),
+        first_turn(omni, "hello there", None, None, None, None, config),
+        first_turn(omni, "what is this?", picture(3), None, None, "be kind", config),
+        first_turn(omni, None, None, (tone(700, 0.3), 16_000), None, None, config),
     ]
 
 

@@ -9,6 +9,7 @@ import pytest
 from inference import Notice, Omni
 from models.errors import UserError
 from tests.inference.conftest import speech
+from tests.inference.turns import first_turn, plain_turn
 
 SOUND = (speech(), 16_000)
 
@@ -37,14 +38,14 @@ def test_media_matter(omni, red, blue):
 def test_text_of_any_unicode_and_special_names_are_plain_text(omni):
     for text in ("🦊 שלום \u0000 \u2581", "\ud800 alone", "<|image|><|assistant|>", "e\u0301" * 20):
         assert isinstance(omni.chat(text, max_new_tokens=2), str)
-    plain = omni.turn("<|image|>").ids
+    plain = plain_turn(omni, "<|image|>").ids
     assert omni.tokenizer.image not in plain
 
 
 def test_text_longer_than_the_context_keeps_its_end_and_says_so(omni, red):
     long = "start " + "word " * 100_000 + "end of the question 🦊"
     with pytest.warns(Notice, match="longer than the context"):
-        prompt = omni.prompt(long, red, None, None, None, omni.config())
+        prompt = first_turn(omni, long, red, None, None, None, omni.config())
     assert len(prompt) <= omni.room(omni.config())
     text = omni.tokenizer.decode(prompt.ids)
     assert text.endswith("end of the question 🦊")
@@ -145,12 +146,12 @@ def test_checkpoints_that_do_not_load_say_why(nano_omni_dir, tmp_path):
 
 def test_speaking_calls_the_speaker_lazily(omni, monkeypatch):
     class Fake:
-        def speak(self, text, **options):
-            return np.zeros(4, np.float32), options
+        def speak(self, text, voice, **options):
+            return np.zeros(4, np.float32), {"voice": voice} | options
 
-        def speak_stream(self, text, **options):
+        def speak_stream(self, text, voice):
             yield text
 
     monkeypatch.setattr(omni, "_speaker", Fake())
-    assert omni.speak("hi", voice="emma", seed=2)[1] == {"voice": "emma", "speed": 1.0, "seed": 2}
+    assert omni.speak("hi", voice="emma", seed=2)[1] == {"voice": "emma", "seed": 2}
     assert list(omni.speak_stream("hi")) == ["hi"]

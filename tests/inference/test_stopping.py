@@ -5,6 +5,7 @@ import pytest
 from inference import generate, generate_batch
 from inference.stopping import cut, until
 from models.errors import UserError
+from tests.inference.turns import plain_turn
 
 STOPS = ("END", "stop it")
 
@@ -47,7 +48,7 @@ def test_an_answer_ends_before_the_string_alone_in_a_batch_and_in_a_chat(omni):
 
 def test_the_token_loop_stops_and_needs_the_tokenizer(omni):
     decode, config = omni.tokenizer.decode, omni.config(max_new_tokens=24)
-    asked = [omni.turn(text) for text in ("hello", "what?", "a b c", "and so on", "the end")]
+    asked = [plain_turn(omni, text) for text in ("hello", "what?", "a b c", "and so on", "the end")]
     replies = [generate(omni.model, prompt, config) for prompt in asked]
     prompt, whole, place, stop = next(  # a token after the first whose text is new
         (prompt, whole, i, decode([token]))

@@ -10,6 +10,7 @@ from inference.prompt import Prompt
 from inference.thinking import MAX_THINKING, newline, thoughts_of
 from models.tokenizer import Tokenizer
 from tests.inference.conftest import speech
+from tests.inference.turns import first_turn, plain_turn
 
 SOUND = (speech(0.8), 16_000)
 
@@ -27,30 +28,30 @@ def opened(omni, turn: Prompt) -> Prompt:
 
 
 def test_an_answer_about_an_image_opens_with_thinking(omni, red):
-    begun = opened(omni, omni.turn("what is it?", red))
+    begun = opened(omni, plain_turn(omni, "what is it?", red))
     wanted = begun.ids + line(omni, begun, omni.tokenizer.think_end)
-    prompt = omni.prompt("what is it?", red, None, None, None, omni.config())
+    prompt = first_turn(omni, "what is it?", red, None, None, None, omni.config())
     assert prompt.ids == wanted and len(prompt.images) == 1
-    plain = omni.prompt("what is it?", red, None, None, None, omni.config(think=False))
+    plain = first_turn(omni, "what is it?", red, None, None, None, omni.config(think=False))
     assert [*plain.ids, omni.tokenizer.think] == begun.ids
 
 
 def test_a_sound_is_written_down_by_constrained_decoding(omni):
-    begun = opened(omni, omni.turn(None, None, SOUND))
+    begun = opened(omni, plain_turn(omni, None, None, SOUND))
     begun = replace(begun, asked=begun.sounds[0])
     wanted = begun.ids + line(omni, begun, omni.tokenizer.think_end)
-    prompt = omni.prompt(None, None, SOUND, None, None, omni.config())
+    prompt = first_turn(omni, None, None, SOUND, None, None, omni.config())
     assert prompt.ids == wanted and prompt.asked is None
     free = line(omni, replace(begun, asked=None), omni.tokenizer.think_end)
     assert begun.ids + free != wanted  # the control: without the sound's hypotheses it is another text
 
 
 def test_sounds_come_before_what_an_image_shows_a_line_each(omni, red):
-    prompt = omni.prompt(None, red, [SOUND, (speech(0.5), 16_000)], None, None, omni.config())
+    prompt = first_turn(omni, None, red, [SOUND, (speech(0.5), 16_000)], None, None, omni.config())
     text = omni.tokenizer.decode(prompt.ids, skip_special=False)
     thought = text[text.index("<think>") + 7 : text.index("</think>")]
     assert prompt.ids.count(newline(omni.tokenizer)) >= 2 and thought.count("\n") >= 2
-    alone = omni.prompt(None, red, SOUND, None, None, omni.config())
+    alone = first_turn(omni, None, red, SOUND, None, None, omni.config())
     start = alone.ids.index(omni.tokenizer.think)
     begun = replace(alone, ids=alone.ids[: start + 1], asked=alone.sounds[0])
     first = line(omni, begun, newline(omni.tokenizer))
@@ -58,24 +59,24 @@ def test_sounds_come_before_what_an_image_shows_a_line_each(omni, red):
 
 
 def test_a_transcript_alone_is_not_thought_about(omni):
-    prompt = omni.prompt("What did you hear?", None, SOUND, None, None, omni.config())
+    prompt = first_turn(omni, "What did you hear?", None, SOUND, None, None, omni.config())
     assert omni.tokenizer.think not in prompt.ids
     assert prompt.asked is prompt.sounds[0] and beams_for(omni.config(), prompt) == AUDIO_BEAMS
-    asked = omni.prompt("How loud is it?", None, SOUND, None, None, omni.config())
+    asked = first_turn(omni, "How loud is it?", None, SOUND, None, None, omni.config())
     assert omni.tokenizer.think in asked.ids and beams_for(omni.config(), asked) == 1
 
 
 def test_media_that_leave_no_room_have_no_thinking(omni, red):
     config = omni.config(max_seq_len=50 + 2 * MAX_THINKING, max_new_tokens=20)
-    prompt = omni.prompt("what?", red, None, None, None, config)
-    assert prompt.ids == (omni.head(None, config) + omni.turn("what?", red)).ids
+    prompt = first_turn(omni, "what?", red, None, None, None, config)
+    assert prompt.ids == (omni.head(None, config) + plain_turn(omni, "what?", red)).ids
 
 
 @pytest.mark.parametrize("symbol", ["<think>", "</think>"])
 def test_an_answer_and_a_user_cannot_write_the_symbols(omni, symbol):
     token = omni.tokenizer.symbols[symbol]
     assert token in omni.config().suppress_tokens
-    assert token not in omni.turn(f"say {symbol}").ids
+    assert token not in plain_turn(omni, f"say {symbol}").ids
 
 
 def test_thoughts_are_those_of_the_latest_turn(omni):

@@ -9,6 +9,7 @@ from inference.generation import encode_media
 from inference.omni import SHIPPED, Omni
 from inference.transcripts import ConstrainedDecoder, Spelling, constrain
 from models.ctc import Hypothesis, to_alphabet
+from tests.inference.turns import first_turn
 
 PIECES = ["<eos>", "a", " b", "!", "B", " ", "ab", "c", ",", " A"]
 END = PIECES.index("<eos>")
@@ -67,8 +68,8 @@ def test_the_weight_says_whose_word_counts():
 def test_transcripts_of_the_shipped_model_use_it():
     omni = Omni.from_pretrained()
     sound = SHIPPED.parent.parent / "examples" / "question.wav"
-    heard = omni.prompt("What did you hear?", None, sound, None, None, omni.config())
-    asked = omni.prompt("Why?", None, sound, None, None, omni.config())
+    heard = first_turn(omni, "What did you hear?", None, sound, None, None, omni.config())
+    asked = first_turn(omni, "Why?", None, sound, None, None, omni.config())
     assert heard.asked is not None and asked.asked is None
 
     encode_media(omni.model, [], heard.sounds + asked.sounds)

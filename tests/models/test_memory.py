@@ -5,7 +5,7 @@ import torch
 
 from inference import generate
 from inference.config import GenerateConfig
-from inference.generation import generate_batch, thinker_of
+from inference.generation import generate_batch
 from inference.memory import set_strategy
 from inference.omni import Omni
 from inference.prompt import Prompt
@@ -19,6 +19,7 @@ from models.memory import (
     mean_pool,
     shuffled,
 )
+from models.omni import thinker_of
 from models.thinker import Thinker, ThinkerConfig
 
 SIZES = ThinkerConfig(

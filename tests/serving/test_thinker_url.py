@@ -22,6 +22,7 @@ from inference.prompt import Prompt
 from models.errors import UserError
 from serving.engine import End, Job, Token
 from serving.remote import RemoteEngine, scored
+from tests.inference.turns import first_turn
 
 ROOT = Path(__file__).resolve().parents[2]
 PYTHON = os.environ.get("VLLM_PYTHON")
@@ -83,8 +84,8 @@ def test_greedy_answers_are_those_made_here(omni, url):
         {"audio": ROOT / "examples/question.wav"},
     )
     for request in requests:
-        prompt = omni.prompt(
-            request.get("text"), request.get("image"), request.get("audio"), None, None, omni.config()
+        prompt = first_turn(
+            omni, request.get("text"), request.get("image"), request.get("audio"), None, None, omni.config()
         )
         tokens, end = answer(engine, prompt)
         assert end.reason == "stop"

@@ -15,11 +15,12 @@ from inference.caching.decodeplan import (
     quickest,
     windows,
 )
-from inference.generation import thinker_of
 from inference.prompt import Prompt
 from models.block import causal_mask
 from models.errors import UserError
+from models.omni import thinker_of
 from models.thinker import Thinker, ThinkerConfig
+from tests.inference.turns import first_turn, plain_turn
 
 IDS = [1, *range(40, 80)]
 
@@ -81,7 +82,7 @@ def test_a_plan_keeps_compiled_decoding(compiled_step, omni, plan):
         pytest.skip("no C++ compiler here")
     config = omni.config(decode_plan=plan, max_new_tokens=4, native="on")
     generator = Generator(omni.model, config)
-    assert len(generator.generate(omni.prompt("hello", *[None] * 4, config))) > 0
+    assert len(generator.generate(first_turn(omni, "hello", *[None] * 4, config))) > 0
     assert generator.run.native is not None and generator.cache.windows == ()
 
 
@@ -131,7 +132,7 @@ def test_generation_with_plans(thinker):
 
 
 def test_auto_measures_chunks_and_keeps_answers(omni, tmp_path):
-    prompt = omni.turn("hello there")
+    prompt = plain_turn(omni, "hello there")
     plan = tmp_path / "plan.json"
     config = omni.config(decode_plan="auto", cache_plan_path=str(plan), max_seq_len=128)
     assert config.decode_plan == "fixed" and plan.exists()
