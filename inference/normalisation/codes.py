@@ -4,7 +4,15 @@ from __future__ import annotations
 
 import re
 
-from inference.normalisation.numbers import cardinal, grouped, number, one_by_one, ordinal, roman
+from inference.normalisation.numbers import (
+    cardinal,
+    grouped,
+    number,
+    one_by_one,
+    ordinal,
+    roman,
+    year,
+)
 from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import ELEMENTS, LETTER_NAMES
 
@@ -96,6 +104,7 @@ def _isbn(m: re.Match) -> str:
 DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d+.,] )(?<![\w+.,-])[1-9]\d{0,2}(?: \d{3}){2,}\b(?![ .-]?\d)",
          lambda m: m[0].replace(" ", ",")),  # 12 345 678
+    rule(r"(?<![\d,.])\d\d?(?:,\d\d)+,\d{3}\b", lambda m: m[0].replace(",", "")),  # 1,00,000, as in India
     rule(r"\bISBN(?:-1[03])?:?\s*((?:97[89][- ]?)?\d[\d -]{7,}[\dXx])\b", _isbn),
     rule(r"\b1[- .]([89]00)[- .](\d{3}[- .]\d{4})\b", _service),
     rule(r"(?<!\w)\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}(?![\d.])", _international),
@@ -113,9 +122,14 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"\b((?:[Cc]all|[Dd]ial|[Tt]ext|[Pp]hone)(?:ed|ing)?) (\d{3})\b(?![\d,.:]\d)(?! [a-z]+s\b)",
          _after_word),
     rule(rf"\b({CODE_WORDS})[ #]+(\d{{3,}})\b(?![,.:]\d)", _after_word),
+    rule(r"\b((?:[Tt]el|[Ff]ax|[Pp]hone)\b[.:]*) (\d{3}[ -]\d{4})\b", lambda m: f"{m[1]} {grouped(m[2])}"),
+    rule(r"\b(480|720|1080|1440|2160)p\b", lambda m: f" {year(m[1])} {LETTER_NAMES['p']} "),
     rule(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", _address_of_host),
 ]
 VERSIONS: list[Rule] = [
+    rule(r"\bIPv([46])\b", lambda m: f" {one_by_one('IP')} version {cardinal(m[1])} "),
+    rule(r"\b802\.(\d+)([a-z]*)\b",  # Wi-Fi and its kin
+         lambda m: f" {one_by_one('8o2')} dot {cardinal(m[1])} {one_by_one(m[2])} "),
     rule(r"\b([A-Z]+)-(\d+)(s?)\b(?!-?\d)", _dashed),
     rule(r"\b([Vv]ersion) [vV]\.?(?=\d)", lambda m: m[1] + " "),
     rule(r"(?<![\w.])([vV]\.?\s?)?(\d+(?:\.\d+){2,})(?![\d])", _version),

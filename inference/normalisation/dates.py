@@ -131,16 +131,16 @@ DATES: list[Rule] = [
     rule(r"(?<![\d-])(\d{1,2})-(\d{1,2})-(\d{4})(?![\d-])", _dots),
     rule(r"(?<![\d/])(\d{4})/(\d\d?)/(\d\d?)(?![\d/])", _iso),
     rule(rf"\b({MONTH})-(\d{{1,2}})-()(\d{{4}})\b", _month_day),
+    rule(rf"\b{SHORT_DAY}\.?\s?[-–]\s?{SHORT_DAY}\b\.?", _weekdays),
     rule(rf"\b{SHORT_DAY}\b\.?,?(?=\s(?:\d|{MONTH}\b))", _weekday),
     rule(r"\b(on|by|until|since|due) (\d{1,2})/(\d{1,2})\b(?!/)", _day_of_this_year),
     rule(rf"\b({MONTH})\s{DAY}(?:\s?[-–]\s?{DAY})?\b(?!:|,\d|\.\d|/)(?:,?\s{YEAR}\b)?", _month_day),
     rule(rf"(?<![\d.,:]){DAY}\s(?:of\s)?({MONTH})(?![a-z])(?:,?\s{YEAR}\b)?", _day_month),
     rule(rf"\b((?:{MONTH}),?\s){YEAR}\b", lambda m: f"{_month(m[1])} {year(m[2])}"),
     rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.", lambda m: _month(m[1])),
-    rule(rf"\b{SHORT_DAY}\.?\s?[-–]\s?{SHORT_DAY}\b\.?", _weekdays),
     rule(rf"\b({'|'.join(WEEKDAYS)})\s?[-–]\s?({'|'.join(WEEKDAYS)})\b", _weekdays, any_case=True),
     rule(r"\b(Mon|Tues?|Wed|Thu(?:rs?)?|Fri)\.", _weekday),
-    rule(r"\b(Sat|Sun)(?:\.,|\.(?=\s(?:at|\d|and|to))|(?=,\s(?:[A-Z]|\d)))", _weekday),
+    rule(r"\b(Sat|Sun)(?:\.,|\.(?=\s(?:at|\d|and|to|&))|(?=,\s(?:[A-Z]|\d)))", _weekday),
 ]
 TIMES: list[Rule] = [
     rule(r"\b24/7\b", "twenty four seven"),
@@ -148,10 +148,13 @@ TIMES: list[Rule] = [
     rule(r"(?<=\d|[AaPp])([Mm]?)\s?[-–]\s?(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b))",
          lambda m: f"{m[1]} to "),
     rule(r"\b(\d{1,2})[:.](\d\d)()(?:\s?([ap])(?:\.m\b\.?|m\b))", _time, any_case=True),
-    rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?\b(?:\s?([ap])(?:\.m\b\.?|m\b))?", _time, any_case=True),
+    rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?(?:h\b|\b(?:\s?([ap])(?:\.m\b\.?|m\b))?)", _time, any_case=True),
+    rule(r"\b(0?)(\d{1,2})00(?= hours\b)", lambda m: f"{'oh ' if m[1] else ''}{cardinal(m[2])} hundred"),
     rule(r"\b(\d{1,2})\s?([ap])(?:\.m\b\.?|m\b)", _hour, any_case=True),
 ]
 YEARS: list[Rule] = [
+    rule(r"(?<='\d\d)\s?[-–]\s?(?='\d\d\b)", "to"),
+    rule(r"\b(?:ca|[Cc])\. ?(?=1\d{3}\b|20\d\d\b)", "circa"),
     rule(r"(?<=\d0s)\s?[-–]\s?(?='?\d{2,4}s\b)", "to"),
     rule(r"\b(1\d|20)(\d0)'?s\b", lambda m: decade(m[1], m[2])),
     rule(r"(?<!\w)'([1-9]0)'?s\b|\b([5-9]0)'?s\b", lambda m: decade("", m[1] or m[2])),

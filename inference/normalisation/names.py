@@ -147,6 +147,7 @@ WEB: list[Rule] = [
     rule(r"(?:^|(?<=\s))(?:[:;=]['’]?[-o]?[)(DPp|/\\]|\^_+\^|[xX]D)(?=$|[\s.!?,])", " "),
     rule(r"\bI\s?(?:<3|❤|♥|💕|💖)\ufe0f?(?=\s?\w)", "I love"),
     rule(r"(?:^|(?<=\s))<3(?!\d)", " "),
+    rule(r"</?[A-Za-z][A-Za-z0-9]*\s?/?>", " "),  # HTML
     rule(r"https?://[\w./?=&#%~+:@-]*[\w/]", _web),
     rule(rf"(?<![\w@.])[\w.+-]+@{HOST}\b", _web),
     rule(rf"(?<![\w@.])(?:www\.)?{HOST}\b{REST}", _web),
@@ -155,7 +156,7 @@ WEB: list[Rule] = [
     rule(r"(?<!\w)#([A-Za-z]\w*[A-Za-z]{2}|[a-z]+)\b", _hashtag),
 ]
 NAMES: list[Rule] = [
-    rule(rf"(?<!\w)({either(SHORT_FORMS)})(?!\w)(?:(?<=i\.e|e\.g)\.|(?<=[hH]\.[dD])\.)?",
+    rule(rf"(?<!\w)({either(SHORT_FORMS)})(?!\w)(?:(?<=i\.e|e\.g)\.|(?<=[hH]\.[dD])\.|(?<= vs)\.)?",
          lambda m: SHORT_FORMS[m[1].lower()], any_case=True),
     rule(r"((?:Ave|Blvd|Rd|St|Dr)\b\.?,?\s)(NW|NE|SW|SE)\b", lambda m: m[1] + DIRECTIONS[m[2]]),
     rule(r"(?<=\d )([NSEW])\.?\s(?=[A-Z0-9])", lambda m: DIRECTIONS[m[1]] + " "),
@@ -169,7 +170,7 @@ NAMES: list[Rule] = [
     rule(r"\b(Apt|Ste|Rm|Bldg)\b\.?(?=\s#?\w)",
          lambda m: ROOMS[m[1]]),
     rule(r"\b(Co)\.", "company"),
-    rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d)", _numbered, any_case=True),
+    rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d|[IVX]{{2,}}\b|[VX]\b)", _numbered, any_case=True),
     rule(rf"\b({either(t.capitalize() for t in TITLES)})\.?\s(?=[A-Z][\w'.])", _title),
 ]
 LETTERS: list[Rule] = [

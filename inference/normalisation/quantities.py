@@ -135,8 +135,32 @@ def _magnitude(m: re.Match) -> str:
     return f"{number(m[1])} {MAGNITUDES[m[2]]}"
 
 
+def _per_unit(m: re.Match) -> str:
+    """"five dollars/hr"; other words before a stroke have no price."""
+    priced = re.search(rf"(?:{either(PRICES)})$", m.string[: m.start()])
+    return f" per {UNITS[m[1]]} " if priced else m[0]
+
+
+def _scientific(m: re.Match) -> str:
+    """"1e-5" and "10^-3 m": times ten to a power, or to a power."""
+    if not m[2] and not m[4]:
+        return f"{number(m[1])}{_power(re.match(r'(.*)', m[3]))}"
+    times = f"{number(m[1])} times ten" if m[2] else number(m[1])
+    sign = "minus " if m[3][0] in "-−" else ""
+    unit = f" {plural(UNITS[m[4]], False)}" if m[4] else ""
+    return f"{times} to the power of {sign}{number(m[3].lstrip('+-−'))}{unit} "
+
+
+UNIT = either(UNITS)
+PRICES = [plural(name, one) for names in CURRENCIES.values() for name in names for one in (True, False)]
 MONEY: list[Rule] = [
     rule(r"\b(?:US|CA?|AU?|NZ|HK)(?=\$\d)", lambda m: ""),
+    rule(r"\bRs\.?\s?(?=\d)", lambda m: "₹"),
+    rule(r"(\$[\d,.]+) USD\b", lambda m: m[1]),
+    rule(rf"\b({either(CURRENCY_CODES)})\s?({NUMBER}(?:\s(?:{WORD_MAGNITUDE}))?)",
+         lambda m: f"{m[2]} {m[1]}"),
+    rule(rf"(?<=[{''.join(c for c in CURRENCIES if len(c) == 1)}])(\d+),(\d\d)\b(?![,.]?\d)"
+         rf"|(?<![\d.,])(\d+),(\d\d)(?=\s?[€£])", lambda m: f"{m[1] or m[3]}.{m[2] or m[4]}"),
     rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
     rule(rf"{SIGN}({MARKS})\s?({NUMBER}){MONEY_MAGNITUDE}", _money),
     rule(rf"({MARKS})-({NUMBER})", lambda m: f" minus {_amount(m[2], *CURRENCIES[m[1]])}"),
@@ -145,13 +169,18 @@ MONEY: list[Rule] = [
     rule(rf"({NUMBER})\s?(?:({WORD_MAGNITUDE}|[kKMB]|bn)\s)?({either(CURRENCY_CODES)})\b",
          _currency_code),
     rule(rf"/(?=(?:{either(PERIODS)})\b)", "per"),
+    rule(rf"(?<=[a-z])/({UNIT})(?![\w/])", _per_unit),
 ]
-UNIT = either(UNITS)
 MEASURES: list[Rule] = [
+    rule(rf"(?<![\d.,])(\d{{1,3}}),(\d{{1,2}})(?=\s?(?:{UNIT})(?![\w'&]))",
+         lambda m: f"{m[1]}.{m[2]}"),  # a comma for a point, as in most of Europe
+    rule(rf"(?<![\w.])({NUMBER})(?:([eE])|\^)([-−+]?\d+)\b(?:\s?(?!in\b)({UNIT})(?![\w'&]))?",
+         _scientific),
     rule(rf"(?<!\b0)(?<=\d)\s?[xX]\s?(?={NUMBER})", "by"),
     rule(r"(?<=\d)x(?= [a-z]{3})", "times"),
+    rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
     rule(rf"(?<=[\d%])\s?[-–]\s?(?={NUMBER})", _dash),
-    rule(rf"(?<![\w)])[-−](?={NUMBER})", "minus"),
+    rule(rf"(?<![\w)^])[-−](?={NUMBER})", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
     rule(rf"({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:long|wide|tall|high|deep|thick)\b|\s*$|[,;)]))",
@@ -160,7 +189,7 @@ MEASURES: list[Rule] = [
          _fraction),
     rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
-         r"(?:\.(?=\s+[a-z]))?", _unit),
+         r"(?:\.(?=\s+[a-z])|(?<=min|sec|hrs)\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
     rule(r"(?<![\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
@@ -174,7 +203,7 @@ NUMBERS: list[Rule] = [
     rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
     rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)", lambda m: " star "),
     rule(r"(?<=[\w)])\s?\*\s?(?=\d)|(?<=\w) \* (?=\w)", "times"),
-    rule(r"\*+|(?<!\w)>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
+    rule(r"\*+|(?:^|(?<=\n))>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
     rule(NUMBER, lambda m: f" {number(m[0])} "),
     rule(r"(?<=\s)[-–—]+(?=\s)|--+", lambda m: ", "),
     rule(either(SYMBOLS), lambda m: f" {SYMBOLS[m[0]]} "),

@@ -29,14 +29,16 @@ MAGNITUDES = {
 
 UNITS = {
     "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "m": "meter", "nm": "nanometer",
-    "μm": "micrometer", "kg": "kilogram", "kgs": "kilogram",
+    "μm": "micrometer", "kg": "kilogram", "kgs": "kilogram", "kms": "kilometer",
     "KG": "kilogram", "KM": "kilometer", "g": "gram", "mg": "milligram", "μg": "microgram",
     "ft": "foot", "in": "inch", "yd": "yard", "lb": "pound", "lbs": "pound", "oz": "ounce",
     "mi": "mile", "mph": "mile per hour", "mpg": "mile per gallon", "rpm": "revolution per minute",
+    "ppm": "part per million",
     "kph": "kilometer per hour", "fps": "frame per second", "h": "hour", "hr": "hour",
-    "hrs": "hour", "min": "minute", "mins": "minute", "sec": "second", "secs": "second",
+    "hrs": "hour", "gal": "gallon", "min": "minute", "mins": "minute", "sec": "second", "secs": "second",
     "s": "second", "ms": "millisecond", "μs": "microsecond", "ns": "nanosecond", "l": "liter",
-    "L": "liter", "ml": "milliliter", "mL": "milliliter", "dl": "deciliter", "cl": "centiliter",
+    "L": "liter", "ml": "milliliter", "mL": "milliliter", "dl": "deciliter", "dL": "deciliter",
+    "mol": "mole", "cl": "centiliter",
     "hz": "hertz", "khz": "kilohertz", "mhz": "megahertz", "ghz": "gigahertz", "Hz": "hertz",
     "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "THz": "terahertz",
     "kb": "kilobyte", "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte",
@@ -56,7 +58,7 @@ UNITS = {
     "°": "degree", "°C": "degree celsius",
     "°F": "degree fahrenheit", "° C": "degree celsius", "° F": "degree fahrenheit",
 }  # only after a number
-ALONE = "GHz MHz kHz Hz kWh Mbps Gbps kbps km kg cm mm mph km/h m/s".split()  # also without one
+ALONE = "GHz MHz kHz Hz kWh mAh Mbps Gbps kbps km kg cm mm mph km/h m/s".split()  # also without one
 PERIODS = "second minute hour day night week month year person unit page item mile".split()
 
 TITLES = {

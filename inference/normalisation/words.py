@@ -21,7 +21,7 @@ SMALL_WORDS = {"a", "i", "o"}  # single letters that are words
 VOWELLESS = {"hmm", "shh", "mm", "psst", "brr", "tsk", "pfft", "n'"}
 
 CHARACTERS: list[Rule] = [
-    rule(r"№", "number"),
+    rule(r"№|\b[nN][°º](?=\s?\d)", "number"),
     rule(r"[-=]>|[→⇒]", " "),
     rule(r"!=|≠", "≠"),
     rule(r"<=|⩽", "≤"),

@@ -9,6 +9,31 @@ from inference.normalisation.numbers import number, roman, year
 from models.errors import UserError
 
 SAID = {
+    "IPv6 on Wi-Fi 802.11ac": "eye pee version six on wi fi eight oh two dot eleven ay see",
+    "U.S.A. vs. U.K.": "you ess ay versus you kay",
+    "3 min. 20 sec.": "three minutes twenty seconds .",
+    "I waited 5 min. It was long.": "i waited five minutes . it was long .",
+    "Mon–Fri 9–5": "monday to friday nine to five",
+    "$5/hr, £3/kg, each/hr": "five dollars per hour , three pounds per kilogram , each aitch are",
+    "1e-5": "one times ten to the power of minus five",
+    "10⁻³ m, 10³ km, 5²":
+        "ten to the power of minus three meters , ten to the power of three kilometers , five squared",
+    "x^-2": "ex to the power of minus two",
+    "1,5 kg of 1,500 kg": "one point five kilograms of one thousand five hundred kilograms",
+    "<b>bold</b> x < y > z": "bold ex less than why greater than zee",
+    "Rs. 500, Rs 1,00,000": "five hundred rupees , one hundred thousand rupees",
+    "€5,50; 5,50 €; I gave 5,50":
+        "five euros and fifty cents , five euros and fifty cents , i gave five , fifty",
+    "18:30h, 0600 hours, 1800 hours": "eighteen thirty , oh six hundred hours , eighteen hundred hours",
+    "the 5th–6th century": "the fifth to sixth century",
+    "1080p": "ten eighty pee",
+    "N° 7": "number seven",
+    "Vol. II. No. I think so.": "volume two . no . i think so .",
+    "420 ppm, 5 mol/L, 5 mi/gal":
+        "four hundred and twenty parts per million , five moles per liter , five miles per gallon",
+    "ca. 1900, '68-'72": "circa nineteen hundred , sixty eight to seventy two",
+    "USD 3 million, $20 USD": "three million dollars , twenty dollars",
+    "Tel: 555 1234": "tel , five five five , one two three four",
     "Hello, world!": "hello , world !",
     "I have 3 cats and 21 dogs.": "i have three cats and twenty one dogs .",
     "1,234,567": "one million two hundred and thirty four thousand five hundred and sixty seven",
