@@ -36,6 +36,7 @@ from training.distributed import World, no_sync, parallelise, unwrap
 from training.log import RunLog, Sums, means
 from training.objective import Objective, to_device
 from training.optimizer import decay_start, lr_at, make_optimizers, set_lr
+from training.provenance import training_record, with_sitting
 
 STATE = "state.safetensors"  # the newest state
 STABLE = "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
@@ -60,6 +61,7 @@ class Trainer:
         self.half = self.config.dtype == "bfloat16" and multiplies_bfloat16(world.device)
         self.model = objective.model.to(world.device)
         self.step, self.seconds, self.started = 0, 0.0, time.time()
+        sittings: list[dict[str, Any]] = []
         path = resume_point(run_dir, identity)
         if path is not None:
             state.load_model(path, self.model)
@@ -73,6 +75,8 @@ class Trainer:
             state.load_optimizers(path, self.model, self.optimizers)
             note = state.read_note(path)
             self.step, self.seconds, self.started = note["step"], note["seconds"], note["started"]
+            sittings = note.get("sittings", [])
+        self.sittings = with_sitting(sittings, self.step, world.device)
         self.sums = Sums()
         self.signal = 0
         self.clock = time.monotonic()  # since when `seconds` has not been added to
@@ -224,6 +228,7 @@ class Trainer:
             "step": self.step,
             "seconds": round(self.seconds, 3),
             "started": self.started,
+            "sittings": self.sittings,
         }
 
     def _finish(self) -> None:
@@ -256,23 +261,6 @@ def compile_blocks(model: torch.nn.Module) -> None:
     for module in model.modules():
         if isinstance(module, COMPILED):
             module.compile(dynamic=False if isinstance(module, PICTURE) else None)
-
-
-def training_record(note: dict[str, Any], world: World, half: bool) -> dict[str, Any]:
-    """What `final/training.json` says of how the weights came about."""
-    day = "%Y-%m-%dT%H:%M:%SZ"
-    return note["identity"] | {
-        "steps": note["step"],
-        "seconds": note["seconds"],
-        "started": time.strftime(day, time.gmtime(note["started"])),
-        "finished": time.strftime(day, time.gmtime()),
-        "command": " ".join(sys.argv),
-        "processes": world.size,
-        "threads": torch.get_num_threads(),
-        "device": world.device.type,
-        "computed_in": "bfloat16" if half else "float32",
-        "torch": torch.__version__,
-    }
 
 
 def resume_point(run_dir: Path, identity: dict[str, Any]) -> Path | None:

@@ -55,7 +55,7 @@ def stages_table(preset: str, records: dict[str, dict]) -> str:
     total = sum(map(spent, records.values()))
     return rows + (
         f"\n{total / 3600:.1f} hours of training in all, with the runs that these went on from. "
-        "`training/<stage>.json` holds the exact command as it was run, settings, dates and versions.\n"
+        "`training/<stage>.json` holds the exact command as it was run, commits, machines, settings, dates and versions.\n"
     )
 
 

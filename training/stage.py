@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
@@ -16,6 +17,7 @@ from training.config import check_same, identity
 from training.distributed import World
 from training.loop import STABLE, STATE, Trainer, seed_all
 from training.objective import COUNTED, Objective, Paths, load_stage
+from training.provenance import with_sitting
 
 ADAPTED = ("thinker", "omni")  # stages that can learn a LoRA adapter instead of the weights
 
@@ -53,7 +55,8 @@ def run_stage(request: Request, world: World) -> None:
     if stage in COUNTED:
         if world.first:
             module.run(config, request.paths)
-            (run_dir / "final" / "training.json").write_text(json.dumps(who, indent=1) + "\n")
+            record = who | {"command": " ".join(sys.argv), "sittings": with_sitting([], 0, world.device)}
+            (run_dir / "final" / "training.json").write_text(json.dumps(record, indent=1) + "\n")
         world.barrier()
         return
     if world.first:

@@ -19,6 +19,7 @@ from tests.training.toy import ToyObjective, toy_identity
 from training.distributed import World
 from training.log import read_log
 from training.loop import Stopped, Trainer, seed_all
+from training.provenance import commit
 
 ROOT = Path(__file__).resolve().parents[2]
 STEPS = 40
@@ -93,6 +94,25 @@ def test_longer_run_ends_as_if_asked_at_first(tmp_path: Path, unbroken: dict) ->
     record = json.loads((tmp_path / "final" / "training.json").read_text())
     assert record["steps"] == STEPS
     assert record["seconds"] > 0
+
+
+def test_the_record_tells_each_sitting(tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.setattr("training.provenance.commit", lambda: "first")
+    train(tmp_path, steps=30)
+    train(tmp_path, steps=31)
+    monkeypatch.setattr("training.provenance.commit", lambda: "second")
+    train(tmp_path, steps=STEPS)
+    record = json.loads((tmp_path / "final" / "training.json").read_text())
+    told = [(sitting["commit"], sitting["from_step"]) for sitting in record["sittings"]]
+    assert told == [("first", 0), ("second", 22)]
+    assert all("cores" in sitting["machine"] for sitting in record["sittings"])
+
+
+def test_a_commit_is_that_of_the_checkout() -> None:
+    head = subprocess.run(["git", "rev-parse", "HEAD"], capture_output=True, text=True, check=False)
+    if head.returncode:
+        pytest.skip("not a git checkout")
+    assert commit().rstrip("+") == head.stdout.strip()
 
 
 def test_prefetch_changes_nothing(tmp_path: Path, unbroken: dict) -> None:

@@ -1,0 +1,70 @@
+"""Where weights come from: the sittings of a run, and the record that is saved beside its weights.
+
+A run that is stopped and goes on has several sittings; each says from which step, at which commit and
+on which machine. Knows nothing of what is trained.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from training.distributed import World
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def commit() -> str:
+    """The checkout's commit, with a plus sign where files differ from it; "" outside of a checkout."""
+    def git(*words: str) -> str:
+        done = subprocess.run(["git", *words], cwd=ROOT, capture_output=True, text=True, check=True)
+        return done.stdout.strip()
+
+    try:
+        return git("rev-parse", "HEAD") + "+" * bool(git("status", "--porcelain", "-uno"))
+    except (OSError, subprocess.CalledProcessError):
+        return ""
+
+
+def machine(device: torch.device) -> str:
+    """What computes: "AMD EPYC, 2 cores", or a graphics card's name."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    names = [platform.processor() or platform.machine()]
+    if (listed := Path("/proc/cpuinfo")).is_file():
+        lines = listed.read_text(encoding="utf-8").splitlines()
+        names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")] or names
+    return f"{names[0]}, {os.cpu_count()} cores"
+
+
+def with_sitting(before: list[dict], step: int, device: torch.device) -> list[dict[str, Any]]:
+    """The sittings so far and this one, unless it is as the last."""
+    here = {"commit": commit(), "machine": machine(device)}
+    if before and {key: before[-1][key] for key in here} == here:
+        return before
+    return [*before, {"from_step": step} | here]
+
+
+def training_record(note: dict[str, Any], world: World, half: bool) -> dict[str, Any]:
+    """What `final/training.json` says of how the weights came about."""
+    day = "%Y-%m-%dT%H:%M:%SZ"
+    return note["identity"] | {
+        "steps": note["step"],
+        "seconds": note["seconds"],
+        "started": time.strftime(day, time.gmtime(note["started"])),
+        "finished": time.strftime(day, time.gmtime()),
+        "command": " ".join(sys.argv),
+        "sittings": note["sittings"],
+        "processes": world.size,
+        "threads": torch.get_num_threads(),
+        "device": world.device.type,
+        "computed_in": "bfloat16" if half else "float32",
+        "torch": torch.__version__,
+    }
