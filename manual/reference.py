@@ -16,8 +16,9 @@ FOLDER = ROOT / "docs" / "reference"
 NOTE = "<!-- made by `python -m manual reference`; do not edit -->\n\n"
 COMMANDS = (
     "infer_chat.py", "serve.py", "inference/codec.py", "inference/manifest.py", "train.py",
-    "training/export.py", "export/draft_table.py", "evaluation/compare_attention.py", "export/gguf.py",
-    "export/hf_tokenizer.py", "export/chunks.py", "export/vllm.py", "evaluate.py", "benchmark.py",
+    "training/export.py", "training/provenance.py", "export/draft_table.py",
+    "evaluation/compare_attention.py", "export/gguf.py", "export/hf_tokenizer.py",
+    "export/chunks.py", "export/vllm.py", "evaluate.py", "benchmark.py",
     "data/preview.py", "data/readers/emoji.py", "data/scenes/build.py", "data/speech/teachers.py",
     "data/corpus.py", "data/examples.py",
 )

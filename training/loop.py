@@ -37,9 +37,9 @@ from training.log import RunLog, Sums, means
 from training.objective import Objective, to_device
 from training.optimizer import decay_start, lr_at, make_optimizers, set_lr
 from training.provenance import training_record, with_sitting
+from training.state import STABLE, STATE
 
-STATE = "state.safetensors"  # the newest state
-STABLE = "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
+FIRST = 20  # steps whose losses the record tells
 
 
 PICTURE = (ConvBlock, Downsample)
@@ -62,6 +62,7 @@ class Trainer:
         self.model = objective.model.to(world.device)
         self.step, self.seconds, self.started = 0, 0.0, time.time()
         sittings: list[dict[str, Any]] = []
+        self.first_losses: list[float] = []
         path = resume_point(run_dir, identity)
         if path is not None:
             state.load_model(path, self.model)
@@ -75,7 +76,7 @@ class Trainer:
             state.load_optimizers(path, self.model, self.optimizers)
             note = state.read_note(path)
             self.step, self.seconds, self.started = note["step"], note["seconds"], note["started"]
-            sittings = note.get("sittings", [])
+            sittings, self.first_losses = note.get("sittings", []), note.get("first_losses", [])
         self.sittings = with_sitting(sittings, self.step, world.device)
         self.sums = Sums()
         self.signal = 0
@@ -142,22 +143,24 @@ class Trainer:
 
     def _train_step(self, slices: list[Any]) -> bool:
         """One update; saves when it is time. Returns whether the run must stop."""
-        weight = 0.0
+        weight = total = 0.0
         for i, batch in enumerate(slices):
             seed_all(self.identity["seed"], self.step, self.world.rank * len(slices) + i)
             with no_sync(self.wrapped, last=i == len(slices) - 1):
                 with self._autocast():
                     loss = self.wrapped(to_device(batch, self.world.device))
                 loss.total.backward()
-            weight += float(loss.weight)
+            weight, total = weight + float(loss.weight), total + float(loss.total.detach())
             self.sums.add("loss", loss.total.detach(), loss.weight)
             for name, value in loss.logs.items():
                 pair = value if isinstance(value, tuple) else (value, loss.weight)
                 self.sums.add(name, *pair)
         due = time.monotonic() - self.saved > 60 * self.config.checkpoint_minutes
-        flags = [weight, float(self.signal > 0), float(due and self.world.first)]
-        weight, stop, due = self.world.sum(flags)
+        flags = [weight, total, float(self.signal > 0), float(due and self.world.first)]
+        weight, total, stop, due = self.world.sum(flags)
         self._update(weight)
+        if self.step < FIRST:
+            self.first_losses.append(round(total / weight, 6))
         self.step += 1
         if stop or due:
             self._save(STATE)
@@ -229,6 +232,7 @@ class Trainer:
             "seconds": round(self.seconds, 3),
             "started": self.started,
             "sittings": self.sittings,
+            "first_losses": self.first_losses,
         }
 
     def _finish(self) -> None:

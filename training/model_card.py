@@ -55,7 +55,8 @@ def stages_table(preset: str, records: dict[str, dict]) -> str:
     total = sum(map(spent, records.values()))
     return rows + (
         f"\n{total / 3600:.1f} hours of training in all, with the runs that these went on from. "
-        "`training/<stage>.json` holds the exact command as it was run, commits, machines, settings, dates and versions.\n"
+        "`training/<stage>.json` holds the exact command as it was run, commits, machines, settings, dates, "
+        "versions and the losses of the first steps.\n"
     )
 
 

@@ -15,9 +15,10 @@ from models.lora import LoraConfig, add_lora, save_lora
 from models.thinker import Thinker
 from training.config import check_same, identity
 from training.distributed import World
-from training.loop import STABLE, STATE, Trainer, seed_all
+from training.loop import Trainer, seed_all
 from training.objective import COUNTED, Objective, Paths, load_stage
 from training.provenance import with_sitting
+from training.state import STABLE, STATE
 
 ADAPTED = ("thinker", "omni")  # stages that can learn a LoRA adapter instead of the weights
 

@@ -20,6 +20,8 @@ from torch.optim import Optimizer
 from models.errors import UserError
 from models.files import replacing
 
+STATE = "state.safetensors"  # the newest state
+STABLE = "state_stable.safetensors"  # the state before the learning rate fell: longer runs go on here
 WEIGHT, MEMORY = "model.", "optimizer."  # key prefixes: MEMORY<parameter name>|<state name>
 
 

@@ -16,6 +16,7 @@ from safetensors.torch import load_file
 
 from models.errors import UserError
 from tests.training.toy import ToyObjective, toy_identity
+from training import provenance
 from training.distributed import World
 from training.log import read_log
 from training.loop import Stopped, Trainer, seed_all
@@ -106,6 +107,18 @@ def test_the_record_tells_each_sitting(tmp_path: Path, monkeypatch) -> None:
     told = [(sitting["commit"], sitting["from_step"]) for sitting in record["sittings"]]
     assert told == [("first", 0), ("second", 22)]
     assert all("cores" in sitting["machine"] for sitting in record["sittings"])
+
+
+def test_first_losses_are_recorded_and_held_against_a_record(tmp_path: Path, capsys) -> None:
+    train(tmp_path / "one", steps=12)
+    train(tmp_path / "one", steps=30)
+    train(tmp_path / "two", steps=30, accumulate=3)  # the same batch in three parts: the noise is another
+    record = tmp_path / "one" / "final" / "training.json"
+    assert len(json.loads(record.read_text())["first_losses"]) == 20
+    assert provenance.main([str(tmp_path / "one"), str(record)]) == 0
+    assert "20 losses, at most 0 % apart" in capsys.readouterr().out
+    assert provenance.main([str(tmp_path / "two"), str(record)]) == 1
+    assert provenance.main([str(tmp_path), str(record)]) == 2
 
 
 def test_a_commit_is_that_of_the_checkout() -> None:
