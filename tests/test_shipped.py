@@ -21,9 +21,12 @@ from models.image import image_to_tensor
 from models.mel import log_mel
 from models.talker import Talker
 from models.thinker import Thinker
+from training.config import check_same, identity, load_preset
+from training.objective import COUNTED, STAGES
 from training.objectives.talker import as_tensors, script_of
 
 ROOT = Path(__file__).resolve().parent.parent
+OLDER = {"thinker", "vision", "audio", "omni"}  # stages whose weights are older than the recipe
 SCENES = Path(__file__).parent / "fixtures" / "scenes"
 
 
@@ -175,3 +178,15 @@ def test_shuffled_text_makes_the_talker_clearly_worse():
             first = talker(script_of(said | {"phones": phones}), where, codes)[0]
             losses[name] += float(torch.nn.functional.cross_entropy(first[0], codes[0, :, 0]))
     assert losses["shuffled"] > losses["true"] + 0.5 * len(samples("test"))
+
+
+@pytest.mark.parametrize("stage", STAGES)
+def test_records_are_single_runs_of_the_preset(stage):
+    if stage in OLDER:
+        pytest.skip(f"{stage}: these weights are older than the recipe")
+    record = json.loads((ROOT / "checkpoints" / "omni_sft_tiny" / "training" / f"{stage}.json").read_text())
+    recipe = identity(stage, "tiny", 0, load_preset("tiny")[stage])
+    check_same({key: record.get(key, {}) for key in recipe}, recipe, ROOT)
+    if stage not in COUNTED:
+        assert record["command"].startswith(f"train.py {stage} --preset tiny")
+        assert record["steps"] == recipe["train"]["steps"] and record["seconds"] > 0
