@@ -19,7 +19,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import ExitStack
 from dataclasses import replace
 from pathlib import Path
-from typing import TextIO
+from typing import TYPE_CHECKING, TextIO
 
 from inference.config import GenerateConfig
 from inference.media import LIMITS, SAMPLE_RATE, Limits, check_file
@@ -37,6 +37,9 @@ from inference.subtitles import FORMATS, check_transcript_path, line, write_tran
 from inference.timing import statistics
 from models.errors import Parser, UserError, one_line_errors, open_streams, output_lost
 from models.fields import misfits
+
+if TYPE_CHECKING:
+    from inference.session import ChatSession
 
 ABOUT = """With no input this is a conversation. A recording without --text is itself the question;
 --text "What did you hear?" transcribes it. --audio_out and --play speak the answer while it is
@@ -253,7 +256,7 @@ def main(argv: list[str] | None = None) -> int:
 
 
 def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
-    """Read aloud, answer, or converse."""
+    """Read aloud, answer, transcribe or converse."""
     with ExitStack() as stack:
         sinks = [stack.enter_context(sink) for sink in open_sinks(args)]
         omni = open_model(args)
@@ -271,29 +274,48 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
             omni.check_speech(**speech)
         if args.timestamps or args.transcript_out is not None:
             return transcribe(omni, args, settings)
-        media = {"image": args.image, "audio": args.audio_in, "video": args.video}
-        if args.say is None and args.text is None and not any(media.values()):
-            from inference.repl import Repl
-
-            repl = Repl(
-                omni, args.system_prompt, speech, args.quiet, sinks, args.show_thinking, **settings
-            )
-            repl.timed = args.stats
-            repl.run()
-            return 0
-        pieces: Iterable[str] = [args.say]
-        session = None
-        if args.say is None:
-            question = args.text[0] if args.text else None
-            if args.trace or args.stats or args.show_thinking:  # a session remembers all of it
-                session = omni.session(args.system_prompt, **settings)
-                answer = session.stream(question, **media)
-                if args.show_thinking and session.thinking and text_stream(args):
-                    print(f"<think>\n{session.thinking}\n</think>", file=text_stream(args))
-            else:
-                answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
-            pieces = shown(answer, text_stream(args))
+        if args.say is None and args.text is None and not any(media_of(args).values()):
+            return converse(omni, args, settings, sinks, speech)
+        pieces, session = reply(omni, args, settings)
         seconds = speak(omni, pieces, sinks, speech)
+    report(args, session, seconds, speech if sinks else None)
+    return 0
+
+
+def media_of(args: argparse.Namespace) -> dict[str, list[str]]:
+    """Files to ask about, by kind."""
+    return {"image": args.image, "audio": args.audio_in, "video": args.video}
+
+
+def converse(omni, args: argparse.Namespace, settings: dict, sinks: list, speech: dict) -> int:
+    """A conversation until its user leaves."""
+    from inference.repl import Repl
+
+    repl = Repl(omni, args.system_prompt, speech, args.quiet, sinks, args.show_thinking, **settings)
+    repl.timed = args.stats
+    repl.run()
+    return 0
+
+
+def reply(omni, args: argparse.Namespace, settings: dict) -> tuple[Iterable[str], "ChatSession | None"]:
+    """What is said, in pieces, and the session that knows how it came about, where one is wanted."""
+    if args.say is not None:
+        return [args.say], None
+    question, media, out = args.text[0] if args.text else None, media_of(args), text_stream(args)
+    if not (args.trace or args.stats or args.show_thinking):
+        answer = omni.stream(question, **media, system_prompt=args.system_prompt, **settings)
+        return shown(answer, out), None
+    session = omni.session(args.system_prompt, **settings)
+    answer = session.stream(question, **media)
+    if args.show_thinking and session.thinking and out:
+        print(f"<think>\n{session.thinking}\n</think>", file=out)
+    return shown(answer, out), session
+
+
+def report(
+    args: argparse.Namespace, session: "ChatSession | None", seconds: float, speech: dict | None
+) -> None:
+    """What was written, the statistics and the page that flags asked for."""
     if args.audio_out not in (None, STDOUT) and not args.quiet:
         print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
     if args.stats and session is not None and session.generator.ids:
@@ -301,10 +323,9 @@ def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:
     if args.trace:
         from inference.tracepage import write_page
 
-        write_page(args.trace, session, speech if sinks else None)
+        write_page(args.trace, session, speech)
         if not args.quiet:
             print(f"wrote {args.trace}: open it in a browser", file=sys.stderr)
-    return 0
 
 
 def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
