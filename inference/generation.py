@@ -239,7 +239,7 @@ class Generator:
                     tokenizer=self.tokenizer,
                 )
             self.timing.tokens = len(found[0])
-            steps = zip(*found)  # a later call reads it
+            steps = zip(*found)  # all at once; the cache gets them in a later call
         else:
             steps = decode(self.run, logits, config, Rows([self.ids], [room], [watch]), self.timing)
         for (token,) in steps:

@@ -66,11 +66,11 @@ class Speaker:
         return list(self.frontend.config.voices)
 
     def check(
-        self, voice: str | None = None, speed: float = 1.0, vocoder: str = "neural", **_
+        self, voice: str | None = None, speed: float = 1.0, vocoder: str | None = None, **_
     ) -> None:
-        """Refuse a voice, a speed or a vocoder that is not there."""
-        self.frontend.voice_id(voice or self.voices[0], speed)
-        if vocoder not in VOCODERS:
+        """Refuse a voice, a speed or a vocoder that is not there; None is always."""
+        self.frontend.check(voice or self.voices[0], speed)
+        if vocoder not in (None, *VOCODERS):
             raise UserError(f"unknown vocoder {vocoder!r}: choose one of {', '.join(VOCODERS)}")
 
     def speak(self, text: str, voice: str | None = None, **settings) -> tuple[np.ndarray, int]:
@@ -89,7 +89,7 @@ class Speaker:
         text: str | Iterable[str],
         voice: str | None = None,
         speed: float = 1.0,
-        vocoder: str = "neural",
+        vocoder: str | None = None,
         seed: int | None = None,
     ) -> Iterator[np.ndarray]:
         """The same in chunks; joined they equal `speak`.
@@ -99,7 +99,7 @@ class Speaker:
                 whole; the next part is asked for only when its sound has been taken.
         """
         self.check(voice, speed, vocoder)
-        voice = voice or self.voices[0]
+        voice, vocoder = voice or self.voices[0], vocoder or VOCODERS[0]
         loudness = self.loudness(voice)  # before the text, for it may be waited for
         said = False
         for sentence in sentences(text):

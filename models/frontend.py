@@ -56,14 +56,13 @@ class Frontend(Pretrained):
         sizes = config.prosody | {"num_voices": len(config.voices)}
         self.prosody = ProsodyModel(ProsodyConfig(**sizes))
 
-    def voice_id(self, voice: str, speed: float = 1.0) -> int:
-        """The number of a voice that speaks at this speed; UserError where either is not there."""
+    def check(self, voice: str, speed: float) -> None:
+        """Refuse a speed that is out of range, and a voice that is not there by naming those that are."""
         if not SPEEDS[0] <= speed <= SPEEDS[1]:
             raise UserError(f"speed {speed} is out of range: {SPEEDS[0]} to {SPEEDS[1]}")
         if voice not in self.config.voices:
             known = ", ".join(f"{name} ({who})" for name, who in self.config.voices.items())
             raise UserError(f"unknown voice {voice!r}: choose one of {known}")
-        return list(self.config.voices).index(voice)
 
     def phones(self, words: list[str]) -> tuple[list[int], list[int], list[int]]:
         """Words and marks -> phone ids, word starts, and each phone's mark; a pause at both ends."""
@@ -88,8 +87,9 @@ class Frontend(Pretrained):
     @torch.no_grad()
     def forward(self, words: list[str], voice: str, speed: float = 1.0) -> Sentence:
         """One sentence (or a short text), as words and marks -> phones, durations and pitch."""
+        self.check(voice, speed)
         device = self.g2p.head.weight.device
         ids, starts, marks = (torch.tensor([row], device=device) for row in self.phones(words))
-        number = torch.tensor([self.voice_id(voice, speed)], device=device)
+        number = torch.tensor([list(self.config.voices).index(voice)], device=device)
         seconds, hertz = self.prosody.predict(ids, starts, marks, number, speed)  # (1, P) each
         return Sentence(words, Script(ids, starts, marks, hertz, number), seconds)

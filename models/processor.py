@@ -1,6 +1,21 @@
-"""What the processor can do."""
+"""What the processor is, and what it can do."""
+
+import platform
+from functools import cache
+from pathlib import Path
 
 import torch
+
+
+@cache
+def processor() -> str:
+    """The model and the instruction sets of the first core."""
+    try:
+        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
+    except OSError:
+        return f"{platform.machine()} {platform.processor()}"
+    names = ("model name", "flags", "CPU part", "Features")  # x86's, then Arm's
+    return "\n".join(line for line in first.splitlines() if line.startswith(names))
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:

@@ -31,14 +31,15 @@ class SharedMuon(Muon):
                 loss = closure()
         for group in self.param_groups:
             moved = [p for p in group["params"] if p.grad is not None]
-            for p, owner in zip(moved, owners(moved), strict=True):
+            shared = list(zip(moved, owners(moved), strict=True))
+            for p, owner in shared:
                 momentum = self.state[p].setdefault("momentum_buffer", torch.zeros_like(p.grad))
                 momentum.lerp_(p.grad, 1 - group["momentum"])
                 if owner is None or owner == dist.get_rank():
                     update = orthogonal(p.grad.lerp(momentum, group["momentum"]), group)
                     p.mul_(1 - group["lr"] * group["weight_decay"])
                     p.add_(update, alpha=-0.2 * group["lr"] * max(p.shape) ** 0.5)
-            for p, owner in zip(moved, owners(moved), strict=True):
+            for p, owner in shared:
                 if owner is not None:
                     dist.broadcast(p, owner)
         return loss

@@ -23,6 +23,7 @@ from typing import Any
 import torch
 
 from models.errors import UserError, one_line_errors
+from models.processor import processor
 from training import state
 from training.distributed import World
 
@@ -45,11 +46,9 @@ def machine(device: torch.device) -> str:
     """What computes: "AMD EPYC, 2 cores", or a graphics card's name."""
     if device.type == "cuda":
         return torch.cuda.get_device_name(device)
-    names = [platform.processor() or platform.machine()]
-    if (listed := Path("/proc/cpuinfo")).is_file():
-        lines = listed.read_text(encoding="utf-8").splitlines()
-        names = [line.split(":")[1].strip() for line in lines if line.startswith("model name")] or names
-    return f"{names[0]}, {os.cpu_count()} cores"
+    named = [line for line in processor().splitlines() if line.startswith("model name")]
+    name = named[0].partition(":")[2].strip() if named else platform.machine()
+    return f"{name}, {os.cpu_count()} cores"
 
 
 def with_sitting(before: list[dict], step: int, device: torch.device) -> list[dict[str, Any]]:

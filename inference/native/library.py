@@ -10,7 +10,6 @@ import ctypes
 import hashlib
 import logging
 import os
-import platform
 import stat
 import sys
 from collections.abc import Iterator
@@ -22,6 +21,7 @@ from tempfile import TemporaryDirectory, gettempdir
 import torch
 
 from inference.notice import notice
+from models.processor import processor
 
 FOLDER = Path(__file__).parent
 SOURCES = tuple(
@@ -78,17 +78,6 @@ def machine_key() -> str:
 def texts(files: tuple[Path, ...]) -> list[str]:
     """Contents of files, read once a process: every reply asks for the key."""
     return [file.read_text(encoding="utf-8") for file in files]
-
-
-@cache
-def processor() -> str:
-    """The model and the instruction sets of the first core."""
-    try:
-        first = Path("/proc/cpuinfo").read_text(encoding="utf-8").split("\n\n")[0]
-    except OSError:
-        return f"{platform.machine()} {platform.processor()}"
-    names = ("model name", "flags", "CPU part", "Features")  # x86's, then Arm's
-    return "\n".join(line for line in first.splitlines() if line.startswith(names))
 
 
 def user_cache() -> Path:

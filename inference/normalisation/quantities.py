@@ -118,12 +118,13 @@ def _fraction(m: re.Match) -> str:
     return f"{lead}{number(top)} {one if top == '1' else many}{unit}"
 
 
-def _power(m: re.Match) -> str:
-    exponent = m[1].replace("−", "-")
-    if exponent in POWERS:
-        return f" {POWERS[exponent]} "
-    sign = "minus " if exponent[0] == "-" else ""
-    return f" to the power of {sign}{number(exponent.lstrip('-'))} "
+def _to_the_power(exponent: str) -> str:
+    sign = "minus " if exponent[0] in "-−" else ""
+    return f" to the power of {sign}{number(exponent.lstrip('+-−'))} "
+
+
+def _raised(exponent: str) -> str:
+    return f" {POWERS[exponent]} " if exponent in POWERS else _to_the_power(exponent)
 
 
 def _dash(m: re.Match) -> str:
@@ -143,12 +144,9 @@ def _per_unit(m: re.Match) -> str:
 
 def _scientific(m: re.Match) -> str:
     """"1e-5" and "10^-3 m": times ten to a power, or to a power."""
-    if not m[2] and not m[4]:
-        return f"{number(m[1])}{_power(re.match(r'(.*)', m[3]))}"
-    times = f"{number(m[1])} times ten" if m[2] else number(m[1])
-    sign = "minus " if m[3][0] in "-−" else ""
-    unit = f" {plural(UNITS[m[4]], False)}" if m[4] else ""
-    return f"{times} to the power of {sign}{number(m[3].lstrip('+-−'))}{unit} "
+    times, unit = " times ten" if m[2] else "", plural(UNITS[m[4]], False) if m[4] else ""
+    read = _to_the_power if times or unit else _raised
+    return f"{number(m[1])}{times}{read(m[3])}{unit} "
 
 
 UNIT = either(UNITS)
@@ -198,7 +196,7 @@ MEASURES: list[Rule] = [
 NUMBERS: list[Rule] = [
     rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", lambda m: f"{number(m[1])} to {number(m[2])}"),
     rule(r"(?<=\d)\s/\s(?=\d)", "divided by"),
-    rule(r"\^\s?\(?([-−]?\d+)\)?", _power),
+    rule(r"\^\s?\(?([-−]?\d+)\)?", lambda m: _raised(m[1])),
     rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
     rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
     rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)", lambda m: " star "),
