@@ -1,8 +1,7 @@
 """Small photographs in batches, each with its name, augmented anew each time.
 
 Photographs of several sets come in fixed shares of each batch, with drawn scenes and plain colours
-among them, whose name is DRAWING: of those the whole tells nothing. Half of the photographs have a
-piece of another one pasted in (CutMix), and both names count by their areas.
+among them, whose name is DRAWING: of those the whole tells nothing.
 """
 
 from __future__ import annotations
@@ -15,14 +14,12 @@ from torch import Tensor
 
 from data.shards import ShardReader
 from models.resnet import SIDE, shrink
-from training.distort import distorted, draw, window
+from training.distort import distorted, draw
 from training.media import picture
 from training.objective import epoch_order
 
 DRAWING = "drawing"  # name of what is no photograph, and of its share
-MIXED = 0.5  # of the photographs have a piece of another one of their set
 PLAIN = 0.1  # of the scenes' number: pictures of one colour
-NOWHERE = (slice(0, 0), slice(0, 0))
 
 Pictures = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), places of their names (n,)
 
@@ -55,34 +52,14 @@ class PhotoBatches:
         return chosen
 
     def batch(self, step: int, places: range) -> dict[str, Tensor]:
-        """small float (B, 3, 32, 32) in 0..255, name and pasted (B,), own (B,): the share of `name`."""
-        small, name, pasted, windows, draws = [], [], [], [], []
-        pieces, cut = [], []  # of the photographs that others are pasted into
+        """small float (B, 3, 32, 32) in 0..255, name (B,)"""
+        small, name, draws = [], [], []
         for place, (source, i) in zip(places, self.items(step, places), strict=True):
-            rng = np.random.default_rng([self.seed, step, place])
             pictures, names = self.sets[source]
-            other = int(rng.integers(len(names)))
-            mixed = source != DRAWING and rng.random() < MIXED
-            windows.append(window(rng, SIDE) if mixed else NOWHERE)
             small.append(pictures[i])
             name.append(names[i])
-            pasted.append(names[other])
-            draws.append(draw(rng, SIDE))
-            if mixed:
-                pieces.append(pictures[other])
-                cut.append((len(draws) - 1, draw(rng, SIDE)))
-        x = distorted(np.stack(small + pieces), draws + [one for _, one in cut])
-        own, others = x.split((len(small), len(pieces)))  # (B, 3, 32, 32), (mixed, 3, 32, 32)
-        for (at, _), other in zip(cut, others, strict=True):
-            rows, columns = windows[at]
-            own[at][:, rows, columns] = other[:, rows, columns]
-        areas = [(r.stop - r.start) * (c.stop - c.start) / SIDE**2 for r, c in windows]
-        return {
-            "small": own.contiguous(),
-            "name": torch.tensor(name),
-            "pasted": torch.tensor(pasted),
-            "own": 1 - torch.tensor(areas, dtype=torch.float32),
-        }
+            draws.append(draw(np.random.default_rng([self.seed, step, place]), SIDE))
+        return {"small": distorted(np.stack(small), draws), "name": torch.tensor(name)}
 
 
 def load(data: Path, split: str, scenes: int, known: list[str]) -> tuple[dict[str, Pictures], list[str]]:

@@ -277,7 +277,7 @@ def broken_audio(batch: dict) -> dict:
 def broken_vision(batch: dict) -> dict:
     """Another scene's cells, and another photograph's name."""
     order = torch.randperm(len(batch["photos"]["name"]))
-    photos = batch["photos"] | {key: batch["photos"][key][order] for key in ("name", "pasted")}
+    photos = batch["photos"] | {"name": batch["photos"]["name"][order]}
     return batch | {"cells": batch["cells"].roll(1, 0), "photos": photos}
 
 

@@ -79,9 +79,8 @@ class VisionTask(nn.Module):
             ("name", self.heads["name"](tokens).float()),  # (P, names)
             ("read_name", self.reader.names_read(tokens)),
         ):
-            for wanted, share in ((photos["name"], photos["own"]), (photos["pasted"], 1 - photos["own"])):
-                each = F.cross_entropy(logits, wanted, reduction="none", label_smoothing=SMOOTHING)
-                total = total + (share * each).sum()
+            loss = F.cross_entropy(logits, photos["name"], reduction="sum", label_smoothing=SMOOTHING)
+            total = total + loss
             right = (logits.argmax(-1) == photos["name"]).sum().detach()
             logs[way] = (right, torch.tensor(len(tokens)))
         return total, logs
