@@ -132,7 +132,7 @@ def build_parser() -> argparse.ArgumentParser:
         help="of prompt and answers; default: the model's",
     )
     run.add_argument("--stats", action="store_true", help="cache and times after each answer")
-    run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in pieces")
+    run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in chunks")
     run.add_argument(
         "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"
     )

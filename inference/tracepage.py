@@ -234,7 +234,7 @@ def word_stages(seen: Trace) -> list[dict]:
     count = sum(span.count for span in seen.spans if span.kind == "words")
     width = next(shape for name, shape in seen.shapes.items() if name.endswith("embed_tokens"))[-1]
     return [
-        stage("ids", (1, count), "pieces of words, and marks of the chat"),
+        stage("ids", (1, count), "parts of words, and marks of the chat"),
         stage("embeddings", (1, count, width), "a row of a table for each"),
     ]
 
@@ -249,7 +249,7 @@ def thinker_stages(session: ChatSession, seen: Trace) -> list[dict]:
         stage("one sequence", (1, seen.start, width), "all senses in reading order"),
         stage(f"{c.num_hidden_layers} layers", (1, seen.start, width), layers),
         stage("keys and values", kept, "kept, so that each token is read once"),
-        stage("logits", seen.shapes["logits"], "a score for each piece of the vocabulary"),
+        stage("logits", seen.shapes["logits"], "a score for each token of the vocabulary"),
         stage("tokens", (len(seen.chosen),), "one after another, each read again"),
         stage("text", (len(session.messages[-1]["content"]),), "characters"),
     ]

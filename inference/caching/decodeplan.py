@@ -1,7 +1,7 @@
-"""How contexts of each length are read: pieces of a prompt, and how far back a query looks.
+"""How contexts of each length are read: chunks of a prompt, and how far back a query looks.
 
-`none` reads a prompt in one piece and looks at everything. `fixed` follows a table. `auto` keeps the
-table's windows and measures its pieces. A window changes the answers, so the default table has none:
+`none` reads a prompt at once and looks at everything. `fixed` follows a table. `auto` keeps the
+table's windows and measures its chunks. A window changes the answers, so the default table has none:
 only a table of the user's own does. No torch here.
 """
 

@@ -38,8 +38,8 @@ class CacheOptions:
     cache_auto_bench_prompt_len: int = 256  # auto: tokens of context that it begins after
     decode_plan: str = "none"  # none | fixed | auto, see inference.caching.decodeplan
     decode_table: str | None = None  # CONTEXT:CHUNK:WINDOW,… of the plan; None = by the four below
-    decode_bucket_short: int | None = None  # auto: contexts up to so many tokens are read in one piece
-    decode_bucket_mid: int | None = None  # auto: up to so many, in pieces; beyond, through the window
+    decode_bucket_short: int | None = None  # auto: contexts up to so many tokens are read at once
+    decode_bucket_mid: int | None = None  # auto: up to so many, in chunks; beyond, through the window
     decode_q_chunk: int | None = None  # tokens of a prompt run at once; auto measures its own
     decode_local_window: int | None = None  # tokens a query looks back, itself counted; None: all
 

@@ -23,7 +23,7 @@ from models.thinker import Thinker
 SECONDS = 2.5  # that an automatic choice may take; what has begun is finished
 QUALITY_SHARE = 0.6  # of them for exactness, the rest for speed
 ROUNDS = 4
-CHUNK = 64  # the prompt is read in pieces, so that most of it is read through the cache
+CHUNK = 64  # the prompt is read in chunks, so that most of it is read through the cache
 
 
 class CacheProbe:
@@ -101,7 +101,7 @@ class CacheProbe:
 def chunk_seconds(
     thinker: Thinker, ids: list[int], chunks: list[int | None], config: GenerateConfig, until: float
 ) -> dict[int | None, float]:
-    """Seconds to read a prompt in pieces of each size; measured until then at the latest."""
+    """Seconds to read a prompt in chunks of each size; measured until then at the latest."""
     run = Runner(thinker, thinker.new_cache(1, len(ids), fixed_kind(config)), config, wait=True)
 
     def reader(chunk: int | None) -> Callable[[], None]:

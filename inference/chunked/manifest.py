@@ -36,7 +36,7 @@ class ChunkManifest:
 
     @property
     def state_length(self) -> int:
-        """Positions of a state: the last piece of a full context may be padding but for one."""
+        """Positions of a state: the last block of a full context may be padding but for one."""
         return self.max_context_length + self.seq_len
 
     @property

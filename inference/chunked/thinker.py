@@ -1,7 +1,7 @@
 """A Thinker put together from exported chunks, in the place of the PyTorch one.
 
 It has the methods that the token loop calls (`embed`, `new_cache`, `hidden`, `logits`), so chats,
-sampling, beam search, speculative decoding and pictures work as ever. Prompts go through in pieces
+sampling, beam search, speculative decoding and pictures work as ever. Prompts go through in blocks
 of `seq_len` positions; the last is padded with its last token, which no real position looks at.
 """
 
@@ -175,18 +175,18 @@ class ChunkedThinker(nn.Module):
     def _read(self, x: Tensor, row: Row) -> Tensor:
         """Run new positions of one sequence through all chunks. (n, hidden) -> (n, hidden)"""
         out = []
-        for piece in x.split(self.manifest.seq_len):
-            block = self._columns(piece)  # (1, hidden, 1, seq_len)
+        for part in x.split(self.manifest.seq_len):
+            block = self._columns(part)  # (1, hidden, 1, seq_len)
             for program, state in zip(self.chunks, row.states, strict=True):
                 block = program.chunk(block, row.length, state)
-            row.length += len(piece)
-            out.append(torch.from_numpy(block)[0, :, 0, : len(piece)].T)  # (n, hidden)
+            row.length += len(part)
+            out.append(torch.from_numpy(block)[0, :, 0, : len(part)].T)  # (n, hidden)
         return torch.cat(out) if out else x
 
-    def _columns(self, piece: Tensor) -> np.ndarray:
+    def _columns(self, part: Tensor) -> np.ndarray:
         """Positions as columns, padded with the last. (n, hidden) -> (1, hidden, 1, seq_len)"""
-        padding = piece[-1:].expand(self.manifest.seq_len - len(piece), -1)
-        full = torch.cat([piece, padding]).float()  # (seq_len, hidden)
+        padding = part[-1:].expand(self.manifest.seq_len - len(part), -1)
+        full = torch.cat([part, padding]).float()  # (seq_len, hidden)
         return np.ascontiguousarray(full.T[None, :, None].numpy())
 
     @torch.no_grad()
@@ -195,10 +195,10 @@ class ChunkedThinker(nn.Module):
 
         As good as logits to whoever takes their softmax or their largest.
         """
-        pieces = hidden.reshape(-1, hidden.shape[-1]).split(self.manifest.seq_len)
+        parts = hidden.reshape(-1, hidden.shape[-1]).split(self.manifest.seq_len)
         rows = [
-            log_probabilities(self.lm_head.head(self._columns(piece)))[: len(piece)]
-            for piece in pieces
+            log_probabilities(self.lm_head.head(self._columns(part)))[: len(part)]
+            for part in parts
         ]
         return torch.cat(rows).view(*hidden.shape[:-1], -1)
 
