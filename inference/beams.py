@@ -12,7 +12,7 @@ from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from inference.runner import Runner
 from inference.sampling import adjust
-from inference.transcripts import constrain
+from inference.transcripts import ConstrainedDecoder, constrain
 from models.cache import KVCache
 from models.omni import thinker_of
 
@@ -33,15 +33,35 @@ class Search:
     Args:
         width: how many of either.
         limit: tokens of the longest answer.
-        by_length: whether answers are compared by their score per token. Transcripts that CTC also
-            scores to the end of the sound need no such help against shorter ones.
+        constraint: what a transcript may say. CTC scores it to the end of the sound, so that it needs
+            no help against shorter ones; other answers are compared by their score per token.
     """
 
-    def __init__(self, width: int, limit: int, eos: int, by_length: bool = True) -> None:
-        self.width, self.limit, self.eos, self.by_length = width, limit, eos, by_length
+    def __init__(
+        self, width: int, limit: int, eos: int, constraint: ConstrainedDecoder | None = None
+    ) -> None:
+        self.width, self.limit, self.eos, self.constraint = width, limit, eos, constraint
         self.live: list[list[int]] = [[] for _ in range(width)]
         self.ended: list[tuple[float, list[int]]] = []  # (log-probability per token, answer)
         self.done = False
+
+    def step(self, candidates: list[tuple[float, int, int]], steps: Tensor) -> list[tuple[float, int, int]]:
+        """One token more of each answer -> `width` of (log-probability, live answer, next token).
+
+        Args:
+            candidates: the best of the same, 2 * width.
+            steps: (W, V) log-probabilities of the next token.
+        """
+        if self.done:  # carried along unchanged until the other prompts are done
+            followed = candidates[: self.width]
+        elif self.constraint is None:
+            followed = self.advance(candidates)
+        else:
+            followed = self.advance(self.constraint.candidates(steps, 2 * self.width))
+            if not self.done:
+                self.constraint.follow(followed)
+        nothing = (float("-inf"), 0, self.eos)
+        return followed + [nothing] * (self.width - len(followed))
 
     def advance(
         self, candidates: list[tuple[float, int, int]]
@@ -78,7 +98,7 @@ class Search:
 
     def worth(self, score: float, length: int) -> float:
         """What answers are compared by."""
-        return score / length if self.by_length else score
+        return score / length if self.constraint is None else score
 
     @property
     def best(self) -> list[int]:
@@ -101,7 +121,10 @@ def beam_search(
         limits: tokens that each answer may have.
         mask: bool (B, S), True for real tokens; None: all are.
     """
-    constraints = [constrain(model, prompt, config, tokenizer) for prompt in prompts]
+    searches = [
+        Search(width, limit, config.eos_token_id, constrain(model, prompt, config, tokenizer))
+        for prompt, limit in zip(prompts, limits, strict=True)
+    ]
     B, device = len(logits), logits.device
     rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
     shared = cache.length  # positions that the answers to a prompt have in common
@@ -111,24 +134,13 @@ def beam_search(
     logits = logits[rows]  # (B * W, V)
     scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)
     scores[:, 0] = 0.0  # all the same so far: one is enough
-    searches = [
-        Search(width, limit, config.eos_token_id, constraint is None)
-        for limit, constraint in zip(limits, constraints, strict=True)
-    ]
     while True:
         steps = adjust(logits.float(), config).log_softmax(-1).unflatten(0, (B, width))  # (B, W, V)
         best, places = (scores[..., None] + steps).flatten(1).topk(2 * width)  # (B, 2 * W)
         V, order, tokens = logits.shape[-1], [], []
-        for row, (search, constraint) in enumerate(zip(searches, constraints, strict=True)):
+        for row, search in enumerate(searches):
             found = zip(best[row].tolist(), places[row].tolist(), strict=True)
-            candidates = [(score, place // V, place % V) for score, place in found]
-            if constraint and not search.done:
-                candidates = constraint.candidates(steps[row], 2 * width)
-            # A prompt that is done is carried along unchanged until the others are.
-            followed = candidates[:width] if search.done else search.advance(candidates)
-            if constraint and not search.done:
-                constraint.follow(followed)
-            followed = followed + [(float("-inf"), 0, config.eos_token_id)] * (width - len(followed))
+            followed = search.step([(score, place // V, place % V) for score, place in found], steps[row])
             scores[row] = torch.tensor([score for score, _, _ in followed])
             order += [row * width + parent for _, parent, _ in followed]
             tokens += [token for _, _, token in followed]
