@@ -3,8 +3,8 @@
 Drawn with NumPy for each picture apart, so that a batch is the same however it is sliced; applied
 to all of them at once.
 
-Paper: random crops and colours as in arXiv:1409.4842. Cutout and CutMix are left out: they pay in a
-hundred epochs, and a photograph is seen some seven times here.
+Paper: random crops and colours as in arXiv:1409.4842. Without cutout and CutMix: the recipe shows a
+photograph some seven times, too few for them to pay (docs/lab-notebook.md).
 """
 
 from __future__ import annotations

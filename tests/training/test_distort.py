@@ -46,4 +46,3 @@ def test_draws_follow_the_seed_and_keep_half_of_the_photographs_sharp():
     assert 70 < len(pixels) < 130
     assert all(np.allclose(p, p.round(), atol=1e-4) and abs(p).max() <= SHIFT for p in pixels)
     assert 70 < sum(one.affine[0, 0] < 0 for one in draws) < 130
-
