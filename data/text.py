@@ -19,17 +19,16 @@ from models.errors import UserError, needed
 
 SPLITS = ("train", "dev", "test")
 # Words that drop a line, written in ROT13 so that this file stays clean to read.
-_BLOCKED = (
+_BLOCKED = frozenset(codecs.decode(
     "shpx fuvg ovgpu onfgneq phag avttre avttn snttbg snt qlxr juber fyhg encr encvfg cbea "
     "chffl qvpx nffubyr nff gvgf obbof cravf intvan qnza cvff ergneq ergneqrq genaal fcvp "
     "puvax xvxr jrgonpx tbbx fhvpvqr xvyyvat zheqre znffnper anmv uvgyre wvuna wrjf arteb "
     "zbyrfg frk frkl frkhny anxrq ahqr urebva pbpnvar bofprar ybyvgn fgevccre cebfgvghgr "
-    "ahqvgl bematn betnfz snttbgf avttref ovgpurf juberf fyhgf qvpxf unezovat qrivyvfu"
-)
-BLOCKLIST = re.compile(
-    r"\b(?:" + "|".join(codecs.decode(_BLOCKED, "rot13").split()) + r"|f+u+c+k\w*|s+h+i+t+\w*)\b",
-    re.IGNORECASE,
-)
+    "ahqvgl bematn betnfz snttbgf avttref ovgpurf juberf fyhgf qvpxf unezovat qrivyvfu",
+    "rot13",
+).split())
+_STRETCHED = re.compile(r"\b(?:f+u+c+k|s+h+i+t)")
+_WORD = re.compile(r"\w+")
 _ASCII = str.maketrans(
     {"\u2018": "'", "\u2019": "'", "\u201c": '"', "\u201d": '"', "\u2013": "-", "\u2014": " - ",
      "\u2026": "...", "\u00a0": " ", "\u2060": "", "\ufeff": "", "\u2212": "-", "\u00e6": "ae"}
@@ -44,8 +43,9 @@ def clean(text: str) -> str:
 
 
 def is_clean(text: str) -> bool:
-    """False when the text holds a word of the blocklist."""
-    return BLOCKLIST.search(text) is None
+    """False when the text holds a blocked word."""
+    text = text.lower()
+    return _BLOCKED.isdisjoint(_WORD.findall(text)) and _STRETCHED.search(text) is None
 
 
 def split_of(text: str) -> str:
