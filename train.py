@@ -109,7 +109,7 @@ def main(arguments: list[str] | None = None) -> None:
                 section=sections[stage],
                 paths=paths,
                 seed=args.seed,
-                workers=args.threads,
+                workers=args.threads * world.size,  # the other processes wait for the data
                 restart=args.restart,
                 init_from=args.init_from,
             ),

@@ -1,5 +1,6 @@
 """What the processor is, and what it can do."""
 
+import os
 import platform
 from functools import cache
 from pathlib import Path
@@ -16,6 +17,15 @@ def processor() -> str:
         return f"{platform.machine()} {platform.processor()}"
     names = ("model name", "flags", "CPU part", "Features")  # x86's, then Arm's
     return "\n".join(line for line in first.splitlines() if line.startswith(names))
+
+
+def machine(device: torch.device) -> str:
+    """What computes: "AMD EPYC, 2 cores", or a graphics card's name."""
+    if device.type == "cuda":
+        return torch.cuda.get_device_name(device)
+    named = [line for line in processor().splitlines() if line.startswith("model name")]
+    name = named[0].partition(":")[2].strip() if named else platform.machine()
+    return f"{name}, {os.cpu_count()} cores"
 
 
 def multiplies_bfloat16(device: torch.device) -> bool:

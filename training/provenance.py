@@ -12,8 +12,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
-import platform
 import subprocess
 import sys
 import time
@@ -23,7 +21,7 @@ from typing import Any
 import torch
 
 from models.errors import UserError, one_line_errors
-from models.processor import processor
+from models.processor import machine
 from training import state
 from training.distributed import World
 
@@ -40,15 +38,6 @@ def commit() -> str:
         return git("rev-parse", "HEAD") + "+" * bool(git("status", "--porcelain", "-uno"))
     except (OSError, subprocess.CalledProcessError):
         return ""
-
-
-def machine(device: torch.device) -> str:
-    """What computes: "AMD EPYC, 2 cores", or a graphics card's name."""
-    if device.type == "cuda":
-        return torch.cuda.get_device_name(device)
-    named = [line for line in processor().splitlines() if line.startswith("model name")]
-    name = named[0].partition(":")[2].strip() if named else platform.machine()
-    return f"{name}, {os.cpu_count()} cores"
 
 
 def with_sitting(before: list[dict], step: int, device: torch.device) -> list[dict[str, Any]]:

@@ -25,6 +25,7 @@ from inference.notice import notice
 from inference.runner import Runner
 from models.cachekind import AUTO
 from models.errors import UserError
+from models.processor import machine
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 
@@ -95,12 +96,11 @@ def describe(thinker: Thinker) -> dict:
     """The model, its weights and the machine, as far as plans depend on them."""
     weight = thinker.model.embed_tokens.weight
     some = weight[:64].detach().float().cpu().numpy().tobytes()
-    device = torch.cuda.get_device_name(weight.device) if weight.is_cuda else platform.processor()
     return {
         "model": asdict(thinker.config),
         "weights": hashlib.sha256(some).hexdigest(),
         "dtype": str(weight.dtype),
-        "machine": [platform.node(), platform.machine(), device, torch.get_num_threads()],
+        "machine": [platform.node(), machine(weight.device), torch.get_num_threads()],
         "torch": torch.__version__,
     }
 
