@@ -7,6 +7,7 @@ import re
 from inference.normalisation.numbers import (
     cardinal,
     grouped,
+    house_number,
     number,
     one_by_one,
     ordinal,
@@ -29,7 +30,7 @@ NUMBERED_THINGS = (
 RULERS = (
     "Henry Louis Elizabeth George Charles Edward James William Richard Paul John Pius Benedict "
     "Napoleon Peter Catherine Mary Philip Frederick Alexander Nicholas Ramses Francis Leo Gregory "
-    "Innocent Urban Clement Victoria Ivan Otto Albert Leopold Robert Malcolm Ferdinand Alfonso"
+    "Innocent Urban Clement Victoria Ivan Otto Albert Leopold Robert Ferdinand Alfonso"
 ).split()
 LONGEST_CARDINAL = 2  # digits of a mixed code that are read together: "B 52", but "A 1 1 3"
 
@@ -104,12 +105,17 @@ def _isbn(m: re.Match) -> str:
 DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d+.,] )(?<![\w+.,-])[1-9]\d{0,2}(?: \d{3}){2,}\b(?![ .-]?\d)",
          lambda m: m[0].replace(" ", ",")),  # 12 345 678
+    rule(r"(?<![\d+.,] )(?<![\w+.,-])([1-9]\d{0,2}) 000\b(?![ .,-]?\d)", lambda m: f"{m[1]},000"),
+    rule(r"(?<![\d.])[1-9]\d{0,2}(?:\.\d{3}){1,3}\.000\b(?!\.?\d)", lambda m: m[0].replace(".", ",")),
+    rule(r"(?<![\w.,-])\d(?:-\d){2,}\b(?!-)", lambda m: one_by_one(m[0])),  # 9-1-1
+    rule(r"(?<!\w)#(?=\d*[A-Fa-f])([0-9A-Fa-f]{6})\b", lambda m: f" hash {one_by_one(m[1])} "),  # a color
     rule(r"(?<![\d,.])\d\d?(?:,\d\d)+,\d{3}\b", lambda m: m[0].replace(",", "")),  # 1,00,000, as in India
     rule(r"\bISBN(?:-1[03])?:?\s*((?:97[89][- ]?)?\d[\d -]{7,}[\dXx])\b", _isbn),
     rule(r"\b1[- .]([89]00)[- .](\d{3}[- .]\d{4})\b", _service),
     rule(r"(?<!\w)\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}(?![\d.])", _international),
     rule(r"\b1[- .]([89]00)[- .]([A-Z][A-Z-]{3,})\b",
          lambda m: f" one {cardinal(m[1])} {m[2].lower()} "),
+    rule(r"\b1[38]00 \d{3} \d{3}\b", lambda m: grouped(m[0])),
     rule(r"(?<![\d(])\(0\d{1,4}\)(?:[ -]\d{3,8}){1,2}\b", lambda m: grouped(m[0])),
     rule(r"\b\d{5}-\d{4}\b", lambda m: grouped(m[0])),  # postal code
     rule(r"(?<![\d.,])911\b(?![.,:]\d)", lambda m: one_by_one(m[0])),
@@ -131,10 +137,14 @@ VERSIONS: list[Rule] = [
     rule(r"\b802\.(\d+)([a-z]*)\b",  # Wi-Fi and its kin
          lambda m: f" {one_by_one('8o2')} dot {cardinal(m[1])} {one_by_one(m[2])} "),
     rule(r"\b([A-Z]+)-(\d+)(s?)\b(?!-?\d)", _dashed),
+    rule(r"(?<=[a-z]-)(\d)s\b", lambda m: cardinal(m[1]) + "s"),  # "omega-3s"
+    rule(r"\b([a-z]\d)-(\d{4,5})([A-Z]{0,2})\b",  # processors
+         lambda m: f"{_mixed(m[1])}{house_number(m[2])} {one_by_one(m[3])} "),
+    rule(r"\b([A-Z])\.(\d{3})\b", lambda m: f" {one_by_one(m[1])} {house_number(m[2])} "),  # "H.264"
     rule(r"\b([Vv]ersion) [vV]\.?(?=\d)", lambda m: m[1] + " "),
     rule(r"(?<![\w.])([vV]\.?\s?)?(\d+(?:\.\d+){2,})(?![\d])", _version),
     rule(r"\b([vV])(\d+(?:\.\d+)?)\b", _version),
-    rule(r"(?<=[A-Z])/(?=\d)", "slash"),
+    rule(r"(?<=[A-Z])/(?=\d)(?!\d{2,3}\s?[CF]\b)", "slash"),
 ]
 MIXED: list[Rule] = [
     rule(rf"\b({either(RULERS)}) ([IVX]{{2,}})\b", _ruler),
@@ -142,6 +152,8 @@ MIXED: list[Rule] = [
          _ruler),
     rule(rf"\b({either(NUMBERED_THINGS)}) ([IVXLC]{{2,}}|[VX])\b(?!')", _counted),
     rule(rf"\b({either(NUMBERED_THINGS)}) (I)(?=$|[,.;:!?)]| (?:of|and|was|is|or)\b)", _counted),
+    rule(r"\b([Cc]hapter|[Pp]art|[Ss]cene|[Bb]ook|[Vv]olume|[Pp]ages?|[Pp]hase) ([ivx]{2,})\b",
+         lambda m: f"{m[1]} {cardinal(str(roman(m[2].upper())))}" if roman(m[2].upper()) else m[0]),
     rule(r"\b([IVX]+) (century|centuries)\b", _century),
     rule(r"\b([A-Z][a-z]+) (II|III|IV|VI|VII|VIII|IX|XI+|XIV|XV|XVI+)\b", _counted),
     rule(r"()\b(II|III|VII|VIII|XII|XIII|XIV|XVI{1,3})\b", _counted),  # nothing else looks like them

@@ -17,6 +17,7 @@ YEAR = r"(1\d{3}|20\d\d)"
 WEEKDAY = {"tues": "tuesday", "thur": "thursday", "thurs": "thursday"} | {
     day[:3]: day for day in WEEKDAYS
 }
+MONTHS_WRITTEN = "|".join(rf"{m.capitalize()}|{m[:3].capitalize()}\b\.?" for m in MONTHS) + r"|Sept\b\.?"
 SHORT_DAY = r"(Mon|Tues?|Wed|Thu(?:rs?)?|Fri|Sat|Sun)"
 YEAR_WORDS = (
     r"in|AD|since|until|till|year|circa|during|by|early|late|mid|summer of|winter of|spring of|"
@@ -116,6 +117,12 @@ def _years(m: re.Match) -> str:
     return f"{year(m[1])} to {_short_or_full(m[2])}"
 
 
+def _season(m: re.Match) -> str:
+    """"2019/20", where the second year follows the first."""
+    follows = (int(m[1]) + 1) % 100 == int(m[2])
+    return f"{year(m[1])} {_short_or_full(m[2])}" if follows else m[0]
+
+
 def decade(century: str, tens: str) -> str:
     """("19", "80") -> "nineteen eighties"; without a century "eighties"."""
     if tens == "00":
@@ -125,17 +132,25 @@ def decade(century: str, tens: str) -> str:
 
 
 DATES: list[Rule] = [
+    rule(r"(?<=\d)T(?=\d\d:)", ", "),
+    rule(r"(?<=:\d\d)Z\b", lambda m: " UTC"),
+    rule(r"\b(UTC|GMT)\s?[-−](?=\d)", lambda m: f"{m[1]} minus "),
     rule(r"(?<!\d)(\d{4})-(\d\d)-(\d\d)(?!\d)", _iso),
     rule(r"(?<![\d/])(\d{1,2})/(\d{1,2})/(\d{4}|\d\d)(?![\d/])", _slashes),
     rule(r"(?<![\d.])(\d{1,2})\.(\d{1,2})\.(\d{4})(?!\.?\d)", _dots),
     rule(r"(?<![\d-])(\d{1,2})-(\d{1,2})-(\d{4})(?![\d-])", _dots),
     rule(r"(?<![\d/])(\d{4})/(\d\d?)/(\d\d?)(?![\d/])", _iso),
     rule(rf"\b({MONTH})-(\d{{1,2}})-()(\d{{4}})\b", _month_day),
-    rule(rf"\b{SHORT_DAY}\.?\s?[-–]\s?{SHORT_DAY}\b\.?", _weekdays),
+    rule(rf"\b{SHORT_DAY}\.?(?:\s?[-–]\s?|\sto\s){SHORT_DAY}\b\.?", _weekdays),
+    rule(rf"\b({MONTHS_WRITTEN})\s?[-–]\s?({MONTHS_WRITTEN})(?![a-z])",
+         lambda m: f"{_month(m[1])} to {_month(m[2])}"),
+    rule(rf"(?<=\d)\s?[-–]\s?(?=(?:{MONTHS_WRITTEN})\s\d)", "to"),
     rule(rf"\b{SHORT_DAY}\b\.?,?(?=\s(?:\d|{MONTH}\b))", _weekday),
     rule(r"\b(on|by|until|since|due) (\d{1,2})/(\d{1,2})\b(?!/)", _day_of_this_year),
     rule(rf"\b({MONTH})\s{DAY}(?:\s?[-–]\s?{DAY})?\b(?!:|,\d|\.\d|/)(?:,?\s{YEAR}\b)?", _month_day),
     rule(rf"(?<![\d.,:]){DAY}\s(?:of\s)?({MONTH})(?![a-z])(?:,?\s{YEAR}\b)?", _day_month),
+    rule(r"(?<![\d/.])(0?[1-9]|1[0-2])/(19\d\d|20\d\d)\b(?!/)",
+         lambda m: f"{MONTHS[int(m[1]) - 1]} {year(m[2])}"),
     rule(rf"\b((?:{MONTH}),?\s){YEAR}\b", lambda m: f"{_month(m[1])} {year(m[2])}"),
     rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.", lambda m: _month(m[1])),
     rule(rf"\b({'|'.join(WEEKDAYS)})\s?[-–]\s?({'|'.join(WEEKDAYS)})\b", _weekdays, any_case=True),
@@ -143,8 +158,11 @@ DATES: list[Rule] = [
     rule(r"\b(Sat|Sun)(?:\.,|\.(?=\s(?:at|\d|and|to|&))|(?=,\s(?:[A-Z]|\d)))", _weekday),
 ]
 TIMES: list[Rule] = [
-    rule(r"\b24/7\b", "twenty four seven"),
+    rule(r"\b24[/-]7\b", "twenty four seven"),
     rule(r"\b9/11\b", "nine eleven"),
+    rule(r"(?<=\d:\d\d)\s?[-–]\s?(?=\d)", "to"),
+    rule(r"\b(\d+)h\s?(\d+)m(?:in)?\b", lambda m: f"{m[1]} h {m[2]} min "),
+    rule(r"\b(\d+)m(?:in)?\s?(\d+)s\b", lambda m: f"{m[1]} min {m[2]} s"),
     rule(r"(?<=\d|[AaPp])([Mm]?)\s?[-–]\s?(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b))",
          lambda m: f"{m[1]} to "),
     rule(r"\b(\d{1,2})[:.](\d\d)()(?:\s?([ap])(?:\.m\b\.?|m\b))", _time, any_case=True),
@@ -154,7 +172,10 @@ TIMES: list[Rule] = [
 ]
 YEARS: list[Rule] = [
     rule(r"(?<='\d\d)\s?[-–]\s?(?='\d\d\b)", "to"),
-    rule(r"\b(?:ca|[Cc])\. ?(?=1\d{3}\b|20\d\d\b)", "circa"),
+    rule(r"\b(?:ca|[Cc])\. ?(?=\d)", "circa"),
+    rule(r"\bFY\s?'?(?=\d)", "fiscal year"),
+    rule(r"\b(19\d\d|20\d\d)/(\d\d)\b(?!/)", _season),
+    rule(r"\b1000'?s\b(?=$|\W)(?! ?BC)", "thousands"),
     rule(r"(?<=\d0s)\s?[-–]\s?(?='?\d{2,4}s\b)", "to"),
     rule(r"\b(1\d|20)(\d0)'?s\b", lambda m: decade(m[1], m[2])),
     rule(r"(?<!\w)'([1-9]0)'?s\b|\b([5-9]0)'?s\b", lambda m: decade("", m[1] or m[2])),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from inference.normalisation.numbers import cardinal, one_by_one, year
+from inference.normalisation.numbers import house_number, one_by_one
 from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import (
     ABBREVIATIONS,
@@ -12,6 +12,7 @@ from inference.normalisation.tables import (
     DIRECTIONS,
     LETTER_NAMES,
     NUMBERED,
+    PARTS_OF_THE_WORLD,
     ROOMS,
     SHORT_FORMS,
     SPELLED_ACRONYMS,
@@ -73,12 +74,7 @@ def _hashtag(m: re.Match) -> str:
 
 def _house(m: re.Match) -> str:
     """"742" -> "seven forty two", "1600" -> "sixteen hundred"."""
-    digits = m[1]
-    if len(digits) == 4 and digits[1:3] != "00":
-        return year(digits)
-    if len(digits) == 3 and digits[1:] != "00":
-        return f"{cardinal(digits[0])} {'oh ' if digits[1] == '0' else ''}{cardinal(digits[1:])}"
-    return cardinal(digits)
+    return house_number(m[1]) + " "
 
 
 def _street(m: re.Match) -> str:
@@ -105,8 +101,15 @@ def _abbreviation(m: re.Match) -> str:
 
 def _dotted(m: re.Match) -> str:
     """"U.S.", "J. R. R.": letters, and no pause."""
-    opener = re.match(rf"\s?(?:{OPENERS})\b", m.string[m.end() :])
-    return f" {spell(m[0])}{'.' if opener else ''} "
+    after = m.string[m.end() :]
+    ending = "." if re.match(rf"\s?(?:{OPENERS})\b", after) else "" if after.startswith("'") else " "
+    return f" {spell(m[0])}{ending}"
+
+
+def _marked(m: re.Match) -> str:
+    """A grade or a type of blood: "B-", "AB-"."""
+    blood = re.search(r"\b(?:blood|[Tt]ype)\s$", m.string[: m.start()])
+    return f" {spell(m[1])} {'negative' if blood else 'minus'} "
 
 
 def _and_between(m: re.Match) -> str:
@@ -163,25 +166,28 @@ NAMES: list[Rule] = [
     rule(r"(\b\d+\s(?:[NSEW]\.?\s)?(?:[A-Z][\w']+\s){0,2}[A-Z][\w']+)\s(St|Dr)\b\.?", _street),
     rule(rf"(?<![\w.,-])(\d{{3,4}})(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
          _house),
-    rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b(?:\.(?=,|\s+[a-z0-9]|\s*$)|(?=[,;]|\s+[a-z]|\s*$))",
+    rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b(?:\.(?=,|\s+[a-z0-9&]|\s*$)|(?=[,;]|\s+[a-z&]|\s*$))",
          _street),
     rule(rf"{NAME}\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct|Sq)\b\.?", _street),
     rule(r"\b([A-Z]{2})\s(\d{5})\b(?:-\d{4})?", _state),
-    rule(r"\b(Apt|Ste|Rm|Bldg)\b\.?(?=\s#?\w)",
-         lambda m: ROOMS[m[1]]),
+    rule(rf"\b({either(ROOMS)})\b\.?(?=\s#?\d|\s[A-Z]\b)", lambda m: ROOMS[m[1]]),
+    rule(rf"\b([NSEW])\.\s(?={either(PARTS_OF_THE_WORLD)})", lambda m: DIRECTIONS[m[1]] + " "),
+    rule(r"\b[Nn]o\.(?= of\b)", "number"),
     rule(r"\b(Co)\.", "company"),
     rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d|[IVX]{{2,}}\b|[VX]\b)", _numbered, any_case=True),
     rule(rf"\b({either(t.capitalize() for t in TITLES)})\.?\s(?=[A-Z][\w'.])", _title),
 ]
 LETTERS: list[Rule] = [
-    rule(r"\b(?:[A-Z]\.\s?){2,}(?=[A-Z]\w|\s|[,;:!?)'\"]|$)|\b(?:[a-z]\.){2,}(?!\w)", _dotted),
-    rule(r"\b([A-Z])\.(?=\s?[A-Z])", lambda m: f" {LETTER_NAMES[m[1].lower()]} "),
+    rule(r"\b(?:[A-Z]\.\s?){2,}(?=[A-Z]\w|\s|[,;:!?)'\"-]|$)|\b(?:[a-z]\.){2,}(?!\w)", _dotted),
+    rule(r"\b([A-Z])\.(?=\s?[A-Z])|\b([A-HJ-Z])\.(?=\s[a-z]{3})",  # "T. rex"
+         lambda m: f" {LETTER_NAMES[(m[1] or m[2]).lower()]} "),
+    rule(r"\b(AB?|[BCDFO])([-−])(?=$|[\s.,;!?)])", _marked),
     rule(r"\b([A-Z]{1,3})\s?&\s?([A-Z]{1,3})\b", _and_between),
     rule(r"\b[a-z][A-Z]+\b", lambda m: spell(m[0])),
     rule(r"(?<=[a-z])(?=[A-Z]{2,}\b)", " "),
     rule(r"\bPhDs?\b", lambda m: spell("PhD") + m[0][3:]),
     rule(r"\b([A-Z]{2,})('s|s|)\b", _acronym),
-    rule(r"\b([B-HJ-Z])('s|s)\b", lambda m: spell(m[1]) + m[2]),
+    rule(r"\b([B-HJ-Z])('s|s)\b|\b([a-z])('s)\b", lambda m: spell(m[1] or m[3]) + (m[2] or m[4])),
     rule(r"\bA\b(?=\s*(?:$|[.,;:!?)+=<>≥≤×÷^-])|\s(?:and|or|to)\s[B-Z]\b)"
          r"|\ba\b(?=\s*[=<>≥≤≠≈+×÷^])", LETTER_NAMES["a"]),
     rule(r"\b([Pp]lan|[Vv]itamin|[Gg]rade|[Gg]roup|[Oo]ption|[Tt]eam|[Cc]lass|[Ll]etter|[Hh]epatitis|an)"

@@ -9,7 +9,7 @@ from num2words import num2words
 from inference.normalisation.tables import LETTER_NAMES
 
 LARGEST = 15  # digits; longer numbers are read digit by digit
-NUMBER = r"(?<!\d)(?:\d+(?:,\d{3})+(?:\.\d+)?|\d*\.\d+|\d+)"
+NUMBER = r"(?<!\d)(?:\d+(?:,\d{3})+(?:\.\d+)?|(?<!\.)\d*\.\d+|\d+)"
 ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
 
@@ -52,6 +52,15 @@ def year(digits: str) -> str:
     if low == "00":
         return f"{cardinal(high)} hundred"
     return f"{cardinal(high)} {'oh ' if low[0] == '0' else ''}{cardinal(low)}"
+
+
+def house_number(digits: str) -> str:
+    """"742" -> "seven forty two", "1600" -> "sixteen hundred"."""
+    if len(digits) == 4 and digits[1:3] != "00":
+        return year(digits)
+    if len(digits) == 3 and digits[1:] != "00":
+        return f"{cardinal(digits[0])} {'oh ' if digits[1] == '0' else ''}{cardinal(digits[1:])}"
+    return cardinal(digits)
 
 
 def roman(numeral: str) -> int | None:

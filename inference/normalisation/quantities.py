@@ -24,6 +24,7 @@ SIGN = r"((?<![\w)])[-−])?"
 WORD_MAGNITUDE = r"thousand|million|billion|trillion"
 MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
 MARKS = either(CURRENCIES)
+TENS = {"10": "ten", "100": "hundred", "1000": "thousand"}
 POWERS = {"2": "squared", "3": "cubed"}
 
 
@@ -81,9 +82,26 @@ def _feet_inches(m: re.Match) -> str:
 
 def _inches(m: re.Match) -> str:
     """A quotation mark that closes nothing is inches."""
-    quoted = m.string[: m.start()].count('"') % 2
-    one = m[1] == "1" and not m.string[: m.start()].endswith("/")
+    before = m.string[: m.start()]
+    part = re.search(r"(\d\s)?\d+/$", before)  # of an inch
+    one = not part[1] if part else m[1] == "1"
+    quoted = re.sub(r'\d"', "", before).count('"') % 2
     return m[0] if quoted else f"{m[1]} {plural('inch', one)} "
+
+
+def _times(m: re.Match) -> str:
+    """"10x", unless it is a product of an equation."""
+    return m[0] if "=" in m.string else " times "
+
+
+def _out_of(m: re.Match) -> str:
+    """A rating: "4.5/5", "10/10"."""
+    return f"{number(m[1])} out of {number(m[2])}"
+
+
+def _adjective(m: re.Match) -> str:
+    """"a 10-ft pole": the unit in the singular."""
+    return f"{number(m[1])} {UNITS[m[2]]} "
 
 
 def _unit(m: re.Match) -> str:
@@ -112,10 +130,16 @@ def _fraction(m: re.Match) -> str:
     if not one and 2 < int(bottom) <= 100:
         one = ordinal(bottom)
         many = one + "s"
-    unit = f" {plural(UNITS[m[4]], not whole)}" if m[4] else ""
+    unit = f" {plural(UNITS[m[4] or 'in'], not whole)}" if m[4] or m[5] else ""
     if not one:
         return f"{lead}{number(top)} over {number(bottom)}{unit}"
     return f"{lead}{number(top)} {one if top == '1' else many}{unit}"
+
+
+def _oven(m: re.Match) -> str:
+    """"at 350F/180C"."""
+    other = f" or {m[3]}°{m[4]}" if m[3] else ""
+    return f"{m[1]}°{m[2]}{other}"
 
 
 def _to_the_power(exponent: str) -> str:
@@ -160,6 +184,8 @@ MONEY: list[Rule] = [
     rule(rf"(?<=[{''.join(c for c in CURRENCIES if len(c) == 1)}])(\d+),(\d\d)\b(?![,.]?\d)"
          rf"|(?<![\d.,])(\d+),(\d\d)(?=\s?[€£])", lambda m: f"{m[1] or m[3]}.{m[2] or m[4]}"),
     rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
+    rule(rf"({MARKS})(\d+) (bill|note|coin)\b",
+         lambda m: f"{number(m[2])} {CURRENCIES[m[1]][0]} {m[3]}"),
     rule(rf"{SIGN}({MARKS})\s?({NUMBER}){MONEY_MAGNITUDE}", _money),
     rule(rf"({MARKS})-({NUMBER})", lambda m: f" minus {_amount(m[2], *CURRENCIES[m[1]])}"),
     rule(rf"({NUMBER})\s?({MARKS})(?!\d)", _money_behind),
@@ -174,20 +200,26 @@ MEASURES: list[Rule] = [
          lambda m: f"{m[1]}.{m[2]}"),  # a comma for a point, as in most of Europe
     rule(rf"(?<![\w.])({NUMBER})(?:([eE])|\^)([-−+]?\d+)\b(?:\s?(?!in\b)({UNIT})(?![\w'&]))?",
          _scientific),
-    rule(rf"(?<!\b0)(?<=\d)\s?[xX]\s?(?={NUMBER})", "by"),
-    rule(r"(?<=\d)x(?= [a-z]{3})", "times"),
+    rule(rf"(?<!\b0)(?<=[\d'\"])\s?[xX]\s?(?={NUMBER})", "by"),
+    rule(r"(?<=\d)x(?=$|[.,;!?]+(?:\s|$)| [a-z]{3})", _times),
+    rule(r"(?<![\d/.])(\d\.\d|10|100|5)/(10|100|5)\b(?![/\d])(?<!\b5/10)(?<!\b5/100)(?<!\b10/100)", _out_of),
+    rule(r"\b([Pp]age|[Ss]lide|[Ss]tep|[Pp]art|[Dd]ay) (\d+)/(\d+)\b(?!/)",
+         lambda m: f"{m[1]} {number(m[2])} of {number(m[3])}"),
+    rule(r"\b(10{1,3})s(?= of\b)", lambda m: plural(TENS[m[1]], False)),
+    rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
+    rule(r"(?<=\b(?:at|to|of|is))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
-    rule(rf"(?<=[\d%])\s?[-–]\s?(?={NUMBER})", _dash),
+    rule(rf"(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
     rule(rf"(?<![\w)^])[-−](?={NUMBER})", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
-    rule(rf"({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:long|wide|tall|high|deep|thick)\b|\s*$|[,;)]))",
+    rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:long|wide|tall|high|deep|thick)\b|\s*$|[,;)]))",
          lambda m: f"{number(m[1])} {plural('inch', m[1] == '1')}"),
-    rule(rf"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])(?:\s?(?!in\b)({UNIT})(?![A-Za-z'&/]))?",
-         _fraction),
+    rule(rf"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])(?:\s?(?!in\b)({UNIT})(?![A-Za-z'&/])"
+         r"|\s?(in)(?=\.?\s*$|\.?\s(?:long|wide|tall|high|deep|thick|by)\b|[,;)]))?", _fraction),
     rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
-         r"(?:\.(?=\s+[a-z])|(?<=min|sec|hrs)\.(?=\s\d))?", _unit),
+         r"(?:\.(?=\s+[a-z])|(?<=min|sec|hrs)\.(?=\s\d)|(?<=lb|oz|ft|hr)\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
     rule(r"(?<![\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),

@@ -33,7 +33,7 @@ UNITS = {
     "KG": "kilogram", "KM": "kilometer", "g": "gram", "mg": "milligram", "μg": "microgram",
     "ft": "foot", "in": "inch", "yd": "yard", "lb": "pound", "lbs": "pound", "oz": "ounce",
     "mi": "mile", "mph": "mile per hour", "mpg": "mile per gallon", "rpm": "revolution per minute",
-    "ppm": "part per million",
+    "ppm": "part per million", "bps": "basis point", "pts": "point", "MP": "megapixel",
     "kph": "kilometer per hour", "fps": "frame per second", "h": "hour", "hr": "hour",
     "hrs": "hour", "gal": "gallon", "min": "minute", "mins": "minute", "sec": "second", "secs": "second",
     "s": "second", "ms": "millisecond", "μs": "microsecond", "ns": "nanosecond", "l": "liter",
@@ -65,7 +65,7 @@ TITLES = {
     "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
     "st": "saint", "mt": "mount", "gen": "general", "sgt": "sergeant", "capt": "captain",
     "lt": "lieutenant", "col": "colonel", "sen": "senator", "rep": "representative",
-    "gov": "governor", "rev": "reverend", "hon": "honorable", "pres": "president",
+    "gov": "governor", "rev": "reverend", "hon": "honorable", "pres": "president", "ft": "fort",
 }  # before a name, with a full stop or without
 ABBREVIATIONS = {
     "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
@@ -80,10 +80,12 @@ NUMBERED = {
     "no": "number", "nos": "numbers", "fig": "figure", "figs": "figures", "p": "page",
     "pp": "pages", "vol": "volume", "ch": "chapter", "sec": "section", "eq": "equation",
     "ed": "edition", "ext": "extension", "tel": "telephone", "art": "article", "ver": "version",
+    "op": "opus",
 }  # only before a number, with a full stop
 SHORT_FORMS = {
     "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
     "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
+    "wwi": "World War One", "ww1": "World War One", "wwii": "World War Two", "ww2": "World War Two",
 }  # whole, in any case; a full stop behind them belongs to them
 
 STREETS = {
@@ -91,7 +93,11 @@ STREETS = {
     "ct": "court", "dr": "drive", "sq": "square", "pl": "place", "hwy": "highway",
     "pkwy": "parkway", "expy": "expressway", "ter": "terrace",
 }  # behind a name
-ROOMS = {"Apt": "apartment", "Ste": "suite", "Rm": "room", "Bldg": "building"}
+ROOMS = {"Apt": "apartment", "Ste": "suite", "Rm": "room", "Bldg": "building", "Hwy": "highway",
+         "Rte": "route"}
+PARTS_OF_THE_WORLD = (
+    "Korea America Africa Dakota Carolina Virginia Ireland Yorkshire Wales Asia Europe Australia Sudan Pole"
+).split()  # that a point of the compass stands before
 DIRECTIONS = {
     "N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest",
     "SE": "southeast", "SW": "southwest",
