@@ -15,7 +15,7 @@ from inference.normalisation.numbers import (
     year,
 )
 from inference.normalisation.rules import Rule, either, rule
-from inference.normalisation.tables import ELEMENTS, LETTER_NAMES
+from inference.normalisation.tables import DIRECTIONS, ELEMENTS, LETTER_NAMES
 
 CODE_WORDS = (
     r"(?:PIN|ID|code|zip|ZIP|[Pp]asscode|[Pp]assword|[Ss]erial|[Aa]ccount|[Ee]xtension|[Ff]light"
@@ -107,6 +107,7 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
          lambda m: m[0].replace(" ", ",")),  # 12 345 678
     rule(r"(?<![\d+.,] )(?<![\w+.,-])([1-9]\d{0,2}) 000\b(?![ .,-]?\d)", lambda m: f"{m[1]},000"),
     rule(r"(?<![\d.])[1-9]\d{0,2}(?:\.\d{3}){1,3}\.000\b(?!\.?\d)", lambda m: m[0].replace(".", ",")),
+    rule(r"\b0x[0-9A-Fa-f]+\b", lambda m: f" {one_by_one(m[0])} "),
     rule(r"(?<![\w.,-])\d(?:-\d){2,}\b(?!-)", lambda m: one_by_one(m[0])),  # 9-1-1
     rule(r"(?<!\w)#(?=\d*[A-Fa-f])([0-9A-Fa-f]{6})\b", lambda m: f" hash {one_by_one(m[1])} "),  # a color
     rule(r"(?<![\d,.])\d\d?(?:,\d\d)+,\d{3}\b", lambda m: m[0].replace(",", "")),  # 1,00,000, as in India
@@ -133,6 +134,7 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", _address_of_host),
 ]
 VERSIONS: list[Rule] = [
+    rule(r"\b((?:I-|US-|Hwy\.? |Route |Highway )\d+) ([NSEW])\b", lambda m: f"{m[1]} {DIRECTIONS[m[2]]}"),
     rule(r"\bIPv([46])\b", lambda m: f" {one_by_one('IP')} version {cardinal(m[1])} "),
     rule(r"\b802\.(\d+)([a-z]*)\b",  # Wi-Fi and its kin
          lambda m: f" {one_by_one('8o2')} dot {cardinal(m[1])} {one_by_one(m[2])} "),
@@ -143,7 +145,7 @@ VERSIONS: list[Rule] = [
     rule(r"\b([A-Z])\.(\d{3})\b", lambda m: f" {one_by_one(m[1])} {house_number(m[2])} "),  # "H.264"
     rule(r"\b([Vv]ersion) [vV]\.?(?=\d)", lambda m: m[1] + " "),
     rule(r"(?<![\w.])([vV]\.?\s?)?(\d+(?:\.\d+){2,})(?![\d])", _version),
-    rule(r"\b([vV])(\d+(?:\.\d+)?)\b", _version),
+    rule(r"\b(?!V(?:6|8|10|12)\b)([vV])(\d+(?:\.\d+)?)\b", _version),  # engines are no versions
     rule(r"(?<=[A-Z])/(?=\d)(?!\d{2,3}\s?[CF]\b)", "slash"),
 ]
 MIXED: list[Rule] = [

@@ -20,6 +20,7 @@ from inference.normalisation.tables import (
     STATES,
     STREETS,
     TITLES,
+    WORDS_LIKE_STATES,
 )
 
 DOMAINS = ("com org net edu gov mil info biz io co uk de fr eu us ca au jp ai dev app tv me ch nl "
@@ -28,7 +29,7 @@ FILES = ("txt csv pdf html htm json xml yaml yml md py js cpp exe zip tar gz doc
          "pptx png jpg jpeg gif svg mp3 mp4 wav toml ini log sh").split()
 WEB_MARKS = {".": "dot", "/": "slash", "_": "underscore", "-": "dash", "@": "at", ":": "colon",
              "?": "question mark", "=": "equals", "&": "and", "#": "hash", "%": "percent",
-             "~": "tilde", "+": "plus"}
+             "~": "tilde", "+": "plus", "\\": "backslash"}
 HOST = rf"(?:[A-Za-z0-9][\w-]*\.)+(?:{either(DOMAINS)})"
 REST = r"(?::\d+)?(?:/[\w./?=&#%~+:@-]*[\w/])?"
 STREET = (rf"(?:{either([*STREETS, *(s.capitalize() for s in STREETS)])}"
@@ -154,6 +155,10 @@ WEB: list[Rule] = [
     rule(r"https?://[\w./?=&#%~+:@-]*[\w/]", _web),
     rule(rf"(?<![\w@.])[\w.+-]+@{HOST}\b", _web),
     rule(rf"(?<![\w@.])(?:www\.)?{HOST}\b{REST}", _web),
+    rule(r"(?<![\w/.<])(?:~/|/(?=[\w.-]+/))[\w./?=&%-]*\w|\b[A-Z]:\\[\w\\.-]*\w", _web),  # paths
+    rule(r"(?<=\s)(--?)([b-z])(?=[\s`]|$)|(?<=\s)(--)(?=[a-z]{2})",  # a command's flags
+         lambda m: f" dash {m[2]}" if m[1] == "-" else f" dash dash {m[2] or ''}"),
+    rule(r"(?<=[A-Za-z])\s?'n'?\s?(?=[A-Za-z])(?<=\s|')", "and"),
     rule(rf"(?<![\w./])[\w-]+(?:\.[\w-]+)*\.(?:{either(FILES)})\b(?!\.\w)", _web),
     rule(r"\b([CFcf])#(?!\w)", lambda m: f" {m[1]} sharp "),
     rule(r"(?<!\w)#([A-Za-z]\w*[A-Za-z]{2}|[a-z]+)\b", _hashtag),
@@ -173,6 +178,8 @@ NAMES: list[Rule] = [
     rule(rf"\b({either(ROOMS)})\b\.?(?=\s#?\d|\s[A-Z]\b)", lambda m: ROOMS[m[1]]),
     rule(rf"\b([NSEW])\.\s(?={either(PARTS_OF_THE_WORLD)})", lambda m: DIRECTIONS[m[1]] + " "),
     rule(r"\b[Nn]o\.(?= of\b)", "number"),
+    rule(rf"(?<=[a-z], )({either(set(STATES) - set(WORDS_LIKE_STATES))})\b(?=[.,;!?)]|$)",
+         lambda m: STATES[m[1]].lower()),
     rule(r"\b(Co)\.", "company"),
     rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d|[IVX]{{2,}}\b|[VX]\b)", _numbered, any_case=True),
     rule(rf"\b({either(t.capitalize() for t in TITLES)})\.?\s(?=[A-Z][\w'.])", _title),

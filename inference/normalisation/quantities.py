@@ -127,7 +127,7 @@ def _fraction(m: re.Match) -> str:
         return f"{lead}{cardinal(top)} {cardinal(bottom)}"
     names = {"2": ("half", "halves"), "4": ("quarter", "quarters")}
     one, many = names.get(bottom, ("", ""))
-    if not one and 2 < int(bottom) <= 100:
+    if not one and 2 < int(bottom) <= 100 and (int(top) < int(bottom) or int(bottom) <= 16):
         one = ordinal(bottom)
         many = one + "s"
     unit = f" {plural(UNITS[m[4] or 'in'], not whole)}" if m[4] or m[5] else ""

@@ -33,8 +33,8 @@ UNITS = {
     "KG": "kilogram", "KM": "kilometer", "g": "gram", "mg": "milligram", "μg": "microgram",
     "ft": "foot", "in": "inch", "yd": "yard", "lb": "pound", "lbs": "pound", "oz": "ounce",
     "mi": "mile", "mph": "mile per hour", "mpg": "mile per gallon", "rpm": "revolution per minute",
-    "ppm": "part per million", "bps": "basis point", "pts": "point", "MP": "megapixel",
-    "kph": "kilometer per hour", "fps": "frame per second", "h": "hour", "hr": "hour",
+    "ppm": "part per million", "bpm": "beat per minute", "bps": "basis point", "pts": "point",
+    "MP": "megapixel", "kph": "kilometer per hour", "fps": "frame per second", "h": "hour", "hr": "hour",
     "hrs": "hour", "gal": "gallon", "min": "minute", "mins": "minute", "sec": "second", "secs": "second",
     "s": "second", "ms": "millisecond", "μs": "microsecond", "ns": "nanosecond", "l": "liter",
     "L": "liter", "ml": "milliliter", "mL": "milliliter", "dl": "deciliter", "dL": "deciliter",
@@ -66,6 +66,7 @@ TITLES = {
     "st": "saint", "mt": "mount", "gen": "general", "sgt": "sergeant", "capt": "captain",
     "lt": "lieutenant", "col": "colonel", "sen": "senator", "rep": "representative",
     "gov": "governor", "rev": "reverend", "hon": "honorable", "pres": "president", "ft": "fort",
+    "pt": "point",
 }  # before a name, with a full stop or without
 ABBREVIATIONS = {
     "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
@@ -85,6 +86,8 @@ NUMBERED = {
 SHORT_FORMS = {
     "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
     "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
+    "b/c": "because", "thx": "thanks", "gr8": "great", "l8r": "later", "pls": "please", "plz": "please",
+    "idk": "IDK", "omg": "OMG", "imo": "IMO",
     "wwi": "World War One", "ww1": "World War One", "wwii": "World War Two", "ww2": "World War Two",
 }  # whole, in any case; a full stop behind them belongs to them
 
@@ -111,7 +114,8 @@ STATES = dict(pair.split(":") for pair in (
     "OK:Oklahoma OR:Oregon PA:Pennsylvania RI:Rhode_Island SC:South_Carolina SD:South_Dakota "
     "TN:Tennessee TX:Texas UT:Utah VT:Vermont VA:Virginia WA:Washington WV:West_Virginia "
     "WI:Wisconsin WY:Wyoming DC:D_C"
-).replace("_", "\u00a0").split(" "))  # only before a postal code
+).replace("_", "\u00a0").split(" "))  # before a postal code, or behind a town
+WORDS_LIKE_STATES = "AL CO DE HI ID IN LA MA MD ME MS OH OK OR PA".split()  # words, titles and degrees
 
 SYMBOLS = {
     "&": "and", "@": "at", "%": "percent", "+": "plus", "=": "equals", "#": "number",
@@ -122,7 +126,10 @@ SYMBOLS = {
     "©": "copyright", "§": "section", "¢": "cents", "‰": "per mille", "∑": "sum of", "∫": "integral of",
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "Δ": "delta", "ε": "epsilon",
     "θ": "theta", "λ": "lambda", "μ": "micro", "π": "pi", "σ": "sigma", "φ": "phi",
-    "ω": "omega", "Ω": "omega",
+    "ω": "omega", "Ω": "omega", "ζ": "zeta", "η": "eta", "κ": "kappa", "ν": "nu", "ξ": "xi", "ρ": "rho",
+    "τ": "tau", "χ": "chi", "ψ": "psi", "∀": "for all", "∃": "there is", "∈": "in", "∂": "partial",
+    "∇": "del", "⊂": "subset of", "∪": "union", "∩": "intersection", "∠": "angle", "△": "triangle",
+    "∥": "is parallel to", "⊥": "is perpendicular to", "∴": "therefore",
 }
 ELEMENTS = set(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Ti Cr Mn Fe Co Ni Cu Zn Br Ag Sn I Ba Au "
