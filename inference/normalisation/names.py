@@ -155,7 +155,7 @@ WEB: list[Rule] = [
     rule(r"https?://[\w./?=&#%~+:@-]*[\w/]", _web),
     rule(rf"(?<![\w@.])[\w.+-]+@{HOST}\b", _web),
     rule(rf"(?<![\w@.])(?:www\.)?{HOST}\b{REST}", _web),
-    rule(r"(?<![\w/.<])(?:~/|/(?=[\w.-]+/))[\w./?=&%-]*\w|\b[A-Z]:\\[\w\\.-]*\w", _web),  # paths
+    rule(r"(?<![\w/.<])(?:~/|/(?=[A-Za-z.][\w.-]*/))[\w./?=&%-]*\w|\b[A-Z]:\\[\w\\.-]*\w", _web),  # paths
     rule(r"(?<=\s)(--?)([b-z])(?=[\s`]|$)|(?<=\s)(--)(?=[a-z]{2})",  # a command's flags
          lambda m: f" dash {m[2]}" if m[1] == "-" else f" dash dash {m[2] or ''}"),
     rule(r"(?<=[A-Za-z])\s?'n'?\s?(?=[A-Za-z])(?<=\s|')", "and"),
@@ -175,7 +175,7 @@ NAMES: list[Rule] = [
          _street),
     rule(rf"{NAME}\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct|Sq)\b\.?", _street),
     rule(r"\b([A-Z]{2})\s(\d{5})\b(?:-\d{4})?", _state),
-    rule(rf"\b({either(ROOMS)})\b\.?(?=\s#?\d|\s[A-Z]\b)", lambda m: ROOMS[m[1]]),
+    rule(rf"\b({either(ROOMS)})\b\.?(?=\s#?\d|\s[A-Z]\d*\b)", lambda m: ROOMS[m[1]]),
     rule(rf"\b([NSEW])\.\s(?={either(PARTS_OF_THE_WORLD)})", lambda m: DIRECTIONS[m[1]] + " "),
     rule(r"\b[Nn]o\.(?= of\b)", "number"),
     rule(rf"(?<=[a-z], )({either(set(STATES) - set(WORDS_LIKE_STATES))})\b(?=[.,;!?)]|$)",

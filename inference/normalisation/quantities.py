@@ -85,7 +85,9 @@ def _inches(m: re.Match) -> str:
     before = m.string[: m.start()]
     part = re.search(r"(\d\s)?\d+/$", before)  # of an inch
     one = not part[1] if part else m[1] == "1"
-    quoted = re.sub(r'\d"', "", before).count('"') % 2
+    quoted = False
+    for mark in re.finditer(r'(\d?)"', before):
+        quoted = not (quoted or mark[1])
     return m[0] if quoted else f"{m[1]} {plural('inch', one)} "
 
 

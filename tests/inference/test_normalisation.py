@@ -73,6 +73,9 @@ SAID = {
     "0x8007": "zero ex eight zero zero seven",
     "thx, idk, b/c, fish 'n' chips": "thanks , eye dee kay , because , fish and chips",
     "V8": "vee eight",
+    '"World 1" and "World 2"': "world one and world two",
+    "Hale Ave Ste B3, 12 /9/1932":
+        "hale avenue suite bee three , twelve nine one thousand nine hundred and thirty two",
     "St. Louis, MO. Well, OK.": "saint louis , missouri . well , okay .",
     "I-95 N, Pt. Reyes": "i ninety five north , point reyes",
     "120/80, 72 bpm": "one hundred and twenty over eighty , seventy two beats per minute",
