@@ -18,7 +18,7 @@ from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import DIRECTIONS, ELEMENTS, LETTER_NAMES
 
 CODE_WORDS = (
-    r"(?:PIN|ID|code|zip|ZIP|[Pp]asscode|[Pp]assword|[Ss]erial|[Aa]ccount|[Ee]xtension|[Ff]light"
+    r"(?:PIN|ID|CV[VC]|code|zip|ZIP|[Pp]asscode|[Pp]assword|[Ss]erial|[Aa]ccount|[Ee]xtension|[Ff]light"
     r"(?: [A-Z]{2})?|[Tt]racking|[Bb]ox|[Cc]onfirmation|[Rr]eference|[Rr]ef\.?)"
     r"(?: code| number| no\.| is|:)*"
 )
@@ -103,6 +103,7 @@ def _isbn(m: re.Match) -> str:
 
 
 DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
+    rule(r"\b[A-Z]{2}\d\d(?: ?\d{4}){3,}(?: ?\d{1,3})?\b", lambda m: grouped(m[0])),  # IBAN
     rule(r"(?<![\d+.,] )(?<![\w+.,-])[1-9]\d{0,2}(?: \d{3}){2,}\b(?![ .-]?\d)",
          lambda m: m[0].replace(" ", ",")),  # 12 345 678
     rule(r"(?<![\d+.,] )(?<![\w+.,-])([1-9]\d{0,2}) 000\b(?![ .,-]?\d)", lambda m: f"{m[1]},000"),
@@ -139,7 +140,7 @@ VERSIONS: list[Rule] = [
     rule(r"\b802\.(\d+)([a-z]*)\b",  # Wi-Fi and its kin
          lambda m: f" {one_by_one('8o2')} dot {cardinal(m[1])} {one_by_one(m[2])} "),
     rule(r"\b([A-Z]+)-(\d+)(s?)\b(?!-?\d)", _dashed),
-    rule(r"(?<=[a-z]-)(\d)s\b", lambda m: cardinal(m[1]) + "s"),  # "omega-3s"
+    rule(r"(?<=[a-z]-)(\d{1,2})s\b", lambda m: re.sub("y$", "ie", cardinal(m[1])) + "s"),  # "omega-3s"
     rule(r"\b([a-z]\d)-(\d{4,5})([A-Z]{0,2})\b",  # processors
          lambda m: f"{_mixed(m[1])}{house_number(m[2])} {one_by_one(m[3])} "),
     rule(r"\b([A-Z])\.(\d{3})\b", lambda m: f" {one_by_one(m[1])} {house_number(m[2])} "),  # "H.264"

@@ -151,6 +151,8 @@ WEB: list[Rule] = [
     rule(r"(?:^|(?<=\s))(?:[:;=]['’]?[-o]?[)(DPp|/\\]|\^_+\^|[xX]D)(?=$|[\s.!?,])", " "),
     rule(r"\bI\s?(?:<3|❤|♥|💕|💖)\ufe0f?(?=\s?\w)", "I love"),
     rule(r"(?:^|(?<=\s))<3(?!\d)", " "),
+    rule(r"(?:^|(?<=\n))#+\s|\[[ xX]\]", " "),  # Markdown's headings and boxes
+    rule(r"<([\w.+-]+@[\w.-]+)>", lambda m: f", {m[1]},"),
     rule(r"</?[A-Za-z][A-Za-z0-9]*\s?/?>", " "),  # HTML
     rule(r"https?://[\w./?=&#%~+:@-]*[\w/]", _web),
     rule(rf"(?<![\w@.])[\w.+-]+@{HOST}\b", _web),
@@ -181,6 +183,7 @@ NAMES: list[Rule] = [
     rule(rf"(?<=[a-z], )({either(set(STATES) - set(WORDS_LIKE_STATES))})\b(?=[.,;!?)]|$)",
          lambda m: STATES[m[1]].lower()),
     rule(r"\b(Co)\.", "company"),
+    rule(r"(?<=[a-z] )v\.(?= [A-Z])", "versus"),
     rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d|[IVX]{{2,}}\b|[VX]\b)", _numbered, any_case=True),
     rule(rf"\b({either(t.capitalize() for t in TITLES)})\.?\s(?=[A-Z][\w'.])", _title),
 ]
@@ -200,5 +203,5 @@ LETTERS: list[Rule] = [
     rule(r"\b([Pp]lan|[Vv]itamin|[Gg]rade|[Gg]roup|[Oo]ption|[Tt]eam|[Cc]lass|[Ll]etter|[Hh]epatitis|an)"
          r" A\b", lambda m: f"{m[1]} {LETTER_NAMES['a']}"),
     rule(r"\b([A-Za-z]+)\.", _abbreviation),
-    rule(r"(?<=[a-zA-Z0-9])\.(?=[a-z])|(?<!\S)\.(?=[A-Z]{2,}\b)", "dot"),
+    rule(r"(?<=[a-zA-Z0-9])\.(?=[a-z])|(?<=[a-zA-Z])\.(?=\d)|(?<!\S)\.(?=[A-Z]{2,}\b)", "dot"),
 ]

@@ -9,7 +9,7 @@ from num2words import num2words
 from inference.normalisation.tables import LETTER_NAMES
 
 LARGEST = 15  # digits; longer numbers are read digit by digit
-NUMBER = r"(?<!\d)(?:\d+(?:,\d{3})+(?:\.\d+)?|(?<!\.)\d*\.\d+|\d+)"
+NUMBER = r"(?<!\d)(?:\d+(?:,\d{3})+(?:\.\d+)?|(?<!\.)\d+\.\d+|(?<![\w.])\.\d+|\d+)"
 ROMAN = {"I": 1, "V": 5, "X": 10, "L": 50, "C": 100, "D": 500, "M": 1000}
 
 

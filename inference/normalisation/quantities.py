@@ -203,6 +203,7 @@ MEASURES: list[Rule] = [
     rule(rf"(?<![\w.])({NUMBER})(?:([eE])|\^)([-−+]?\d+)\b(?:\s?(?!in\b)({UNIT})(?![\w'&]))?",
          _scientific),
     rule(rf"(?<!\b0)(?<=[\d'\"])\s?[xX]\s?(?={NUMBER})", "by"),
+    rule(r"(?<=/\d)ths\b|(?<=/\d\d)ths\b", lambda m: ""),
     rule(r"(?<=\d)x(?=$|[.,;!?]+(?:\s|$)| [a-z]{3})", _times),
     rule(r"(?<![\d/.])(\d\.\d|10|100|5)/(10|100|5)\b(?![/\d])(?<!\b5/10)(?<!\b5/100)(?<!\b10/100)", _out_of),
     rule(r"\b([Pp]age|[Ss]lide|[Ss]tep|[Pp]art|[Dd]ay) (\d+)/(\d+)\b(?!/)",
@@ -221,7 +222,7 @@ MEASURES: list[Rule] = [
          r"|\s?(in)(?=\.?\s*$|\.?\s(?:long|wide|tall|high|deep|thick|by)\b|[,;)]))?", _fraction),
     rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
-         r"(?:\.(?=\s+[a-z])|(?<=min|sec|hrs)\.(?=\s\d)|(?<=lb|oz|ft|hr)\.(?=\s\d))?", _unit),
+         r"(?:\.(?=\s+[a-z]|,)|(?<=min|sec|hrs)\.(?=\s\d)|(?<=lb|oz|ft|hr)\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
     rule(r"(?<![\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),

@@ -55,6 +55,8 @@ UNITS = {
     "psi": "pound per square inch", "dB": "decibel", "px": "pixel", "dpi": "dot per inch",
     "ha": "hectare", "yr": "year", "yrs": "year", "mo": "month", "mos": "month", "wk": "week", "wks": "week",
     "tsp": "teaspoon", "tbsp": "tablespoon", "sq ft": "square foot", "sq mi": "square mile",
+    "sq. ft": "square foot", "sq. mi": "square mile", "kbit": "kilobit", "Mbit": "megabit",
+    "Gbit": "gigabit",
     "°": "degree", "°C": "degree celsius",
     "°F": "degree fahrenheit", "° C": "degree celsius", "° F": "degree fahrenheit",
 }  # only after a number
@@ -75,6 +77,7 @@ ABBREVIATIONS = {
     "sgt": "sergeant", "inc": "incorporated", "ltd": "limited", "corp": "corporation",
     "assn": "association", "univ": "university", "govt": "government", "est": "established",
     "apt": "apartment", "misc": "miscellaneous", "tel": "telephone", "ext": "extension",
+    "ea": "each", "acct": "account", "doz": "dozen",
     "temp": "temperature", "hrs": "hours", "mins": "minutes", "avg": "average", "vs": "versus",
 }  # only when followed by a full stop
 NUMBERED = {
@@ -86,7 +89,8 @@ NUMBERED = {
 SHORT_FORMS = {
     "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
     "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
-    "b/c": "because", "thx": "thanks", "gr8": "great", "l8r": "later", "pls": "please", "plz": "please",
+    "qty": "quantity", "b/c": "because", "thx": "thanks", "gr8": "great", "l8r": "later", "pls": "please",
+    "plz": "please",
     "idk": "IDK", "omg": "OMG", "imo": "IMO",
     "wwi": "World War One", "ww1": "World War One", "wwii": "World War Two", "ww2": "World War Two",
 }  # whole, in any case; a full stop behind them belongs to them

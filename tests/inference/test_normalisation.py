@@ -73,6 +73,14 @@ SAID = {
     "0x8007": "zero ex eight zero zero seven",
     "thx, idk, b/c, fish 'n' chips": "thanks , eye dee kay , because , fish and chips",
     "V8": "vee eight",
+    "## Notes": "notes",
+    "Ann <ann@x.com> wrote": "ann , ann at ex dot com , wrote",
+    "850 sq. ft., 1 Gbit/s": "eight hundred and fifty square feet , one gigabit per second",
+    "Brown v. Board, CVV 123": "brown versus board , see vee vee one two three",
+    "under-18s, 3/5ths, 1 doz. eggs": "under eighteens , three fifths , one dozen eggs",
+    "v1.0.0-beta.2": "version one point zero point zero beta dot two",
+    "DE89 3704 0044 0532 0130 00": "dee ee eight nine , three seven zero four , zero zero four four , "
+    "zero five three two , zero one three zero , zero zero",
     '"World 1" and "World 2"': "world one and world two",
     "Hale Ave Ste B3, 12 /9/1932":
         "hale avenue suite bee three , twelve nine one thousand nine hundred and thirty two",
