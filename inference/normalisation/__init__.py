@@ -44,7 +44,7 @@ def can_say(text: str) -> bool:
 
 
 def _spoken(text: str) -> list[str]:
-    return to_words(apply(RULES, plain_characters(text)))
+    return to_words(apply(RULES, plain_characters(text.strip())))
 
 
 __all__ = ["LETTER_NAMES", "can_say", "normalise"]

@@ -73,6 +73,8 @@ SAID = {
     "0x8007": "zero ex eight zero zero seven",
     "thx, idk, b/c, fish 'n' chips": "thanks , eye dee kay , because , fish and chips",
     "V8": "vee eight",
+    " from Fresno, CA, in 1857 \n": "from fresno , california , in eighteen fifty seven",
+    "to Tucson, AZ ": "to tucson , arizona",
     "## Notes": "notes",
     "Ann <ann@x.com> wrote": "ann , ann at ex dot com , wrote",
     "850 sq. ft., 1 Gbit/s": "eight hundred and fifty square feet , one gigabit per second",
