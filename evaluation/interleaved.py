@@ -17,7 +17,7 @@ from data.dialogue.chitchat import CHITCHAT
 from data.dialogue.conversation import score_turn
 from data.dialogue.out_of_scope import quiz
 from data.interleaved import Segment, segments
-from data.scenes.build import build_scenes
+from data.scenes.build import build_pictures
 from data.scenes.photos import build_photos
 from data.scenes.scoring import normalise, score
 from data.shards import ShardReader
@@ -65,7 +65,7 @@ def measure(setting: Setting) -> Measured:
 def draw_dialogues(setting: Setting) -> list[list[Segment]]:
     """Interleaved dialogues of the test split, each of `TURNS` turns at most."""
     scenes = setting.data_dir / "scenes_test"
-    build_scenes(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
+    build_pictures(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
     readers = {"scene": ShardReader(scenes), "heard": heard(setting)}
     photos = setting.data_dir / "photos_test"
     if setting.real_dir is not None:

@@ -11,7 +11,7 @@ from __future__ import annotations
 from tqdm import tqdm
 
 from data.dialogue.conversation import score_turn
-from data.scenes.build import build_scenes
+from data.scenes.build import build_pictures
 from data.scenes.scoring import Question, score
 from data.shards import ShardReader
 from data.speech.asr_corpus import dequantise_mel
@@ -34,7 +34,7 @@ def measure(setting: Setting) -> Measured:
     asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
     clips = heard(setting)
     scenes = setting.data_dir / "scenes_test"
-    build_scenes(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
+    build_pictures(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
     figures = ask_talk(asker, of_kind(clips, "talk_question", setting))
     about = of_kind(clips, "scene_question", setting)
     more = []

@@ -13,7 +13,7 @@ from collections import Counter, defaultdict
 import torch
 from torch import Tensor
 
-from data.scenes.build import build_clips, build_scenes
+from data.scenes.build import build_pictures
 from data.scenes.clips import FRAMES
 from data.scenes.scoring import score
 from data.shards import ShardReader
@@ -34,8 +34,8 @@ def measure(setting: Setting) -> Measured:
     """Figures by kind of question and by control."""
     asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
     scenes, clips = setting.data_dir / "scenes_test", setting.data_dir / "clips_test"
-    build_scenes(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
-    build_clips(clips, CLIPS, SEED, "test", workers=setting.workers)
+    build_pictures(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
+    build_pictures(clips, CLIPS, SEED, "test", "clips", workers=setting.workers)
     figures = ask_scenes(asker, ShardReader(scenes), setting)
     figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
     figures |= ask_clips(asker, ShardReader(clips), setting.count(CLIPS))

@@ -30,7 +30,7 @@ from data.scenes.scene import Scene
 from data.scenes.several import sample_several, several_questions
 from data.scenes.sprites import require_styles
 from data.scenes.styles import dress, dress_truly
-from data.shards import Blobs, Make, generate
+from data.shards import Blobs, generate
 from models.errors import one_line_errors
 
 QUALITY = 92  # of JPEG; with full colour resolution, since small coloured things matter here
@@ -121,53 +121,21 @@ class MakeSeveral:
         return asdict(pictures) | {"questions": asked}, blobs
 
 
-def _build(folder: str | Path, make: Make, count: int, workers: int | None, what: str) -> None:
-    if make.objects == "all":
-        require_styles(make.styles)
-    generate(folder, make, count, SHARD_SIZE, workers, f"{what} {make.split}")
+MAKE = {"scenes": MakeScene, "clips": MakeClip, "several": MakeSeveral}
 
 
-def build_scenes(
-    folder: str | Path,
-    count: int,
-    seed: int,
-    split: str,
-    objects: str = "all",
-    workers: int | None = None,
-    layout: str | None = None,
-    styles: tuple[str, ...] = (),
+def build_pictures(
+    folder: str | Path, count: int, seed: int, split: str, what: str = "scenes", *,
+    objects: str = "all", workers: int | None = None, styles: tuple[str, ...] = (), **sampled: str,
 ) -> None:
-    """Fill a folder with pictures, their questions and their cells."""
-    _build(folder, MakeScene(seed, split, objects, layout, styles), count, workers, "scenes")
+    """Fill a folder with scenes, clips of four frames, or sets of two or three pictures.
 
-
-def build_clips(
-    folder: str | Path,
-    count: int,
-    seed: int,
-    split: str,
-    objects: str = "all",
-    workers: int | None = None,
-    styles: tuple[str, ...] = (),
-) -> None:
-    """Fill a folder with clips of four frames and their questions."""
-    _build(folder, MakeClip(seed, split, objects, styles), count, workers, "clips")
-
-
-def build_several(
-    folder: str | Path,
-    count: int,
-    seed: int,
-    split: str,
-    objects: str = "all",
-    workers: int | None = None,
-    styles: tuple[str, ...] = (),
-) -> None:
-    """Fill a folder with sets of two or three pictures and their questions."""
-    _build(folder, MakeSeveral(seed, split, objects, styles), count, workers, "several")
-
-
-BUILD = {"scenes": build_scenes, "clips": build_clips, "several": build_several}
+    Each has its questions. `sampled` may hold the layout of scenes.
+    """
+    if objects == "all":
+        require_styles(styles)
+    make = MAKE[what](seed, split, objects=objects, styles=styles, **sampled)
+    generate(folder, make, count, SHARD_SIZE, workers, f"{what} {split}")
 
 
 @one_line_errors
@@ -175,7 +143,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Build pictures or clips with their questions.")
     parser.add_argument("--out", type=Path, required=True, help="folder of the shards")
     parser.add_argument("--count", type=int, required=True, help="pictures, clips or sets")
-    parser.add_argument("--what", choices=tuple(BUILD), default="scenes", help="several: sets of pictures")
+    parser.add_argument("--what", choices=tuple(MAKE), default="scenes", help="several: sets of pictures")
     parser.add_argument("--split", choices=("train", "dev", "test"), default="train")
     parser.add_argument("--seed", type=int, default=1, help="other ones")
     parser.add_argument("--objects", choices=WORLDS, default="all", help="few: one large shape")
@@ -183,9 +151,8 @@ def main(argv: list[str] | None = None) -> int:
                         help="whose drawings (default: Noto's as they are)")
     parser.add_argument("--workers", type=int, help="processes (default: one per core)")
     args = parser.parse_args(argv)
-    build = BUILD[args.what]
-    styles = tuple(args.styles)
-    build(args.out, args.count, args.seed, args.split, args.objects, args.workers, styles=styles)
+    build_pictures(args.out, args.count, args.seed, args.split, args.what, objects=args.objects,
+                   workers=args.workers, styles=tuple(args.styles))
     return 0
 
 

@@ -22,9 +22,6 @@ class Voice:
         return f"{self.engine}:{self.name}"
 
 
-# Speaking: rms is the clearest by pocketsphinx (docs/decisions.md), so most sentences are his.
-SPEAKING = (Voice("flite", "rms", 60), Voice("flite", "slt", 25), Voice("flite", "awb", 15))
-
 _FLITE = (
     Voice("flite", "rms", 20),
     Voice("flite", "slt", 18, f0=170),

@@ -9,7 +9,7 @@ from PIL import Image, ImageDraw
 
 from data.readers import drawings, emoji
 from data.readers.cutouts import build_cutouts, cut_out
-from data.scenes.build import MakeScene, build_scenes
+from data.scenes.build import MakeScene, build_pictures
 from data.scenes.captions import caption
 from data.scenes.objects import COLORS, CSS, EMOJI_KINDS, KINDS
 from data.scenes.questions import questions
@@ -102,7 +102,8 @@ def test_missing_drawings_are_one_line(monkeypatch, tmp_path):
     with pytest.raises(UserError, match="fluent_flat.*fxemoji.*python -m data.readers.emoji") as error:
         require_styles(STYLES)
     assert "\n" not in str(error.value)
-    build_scenes(tmp_path / "shapes", 2, 1, "train", "shapes", 1, styles=STYLES)  # needs no drawings
+    # Shapes need no drawings.
+    build_pictures(tmp_path / "shapes", 2, 1, "train", objects="shapes", workers=1, styles=STYLES)
 
 
 def test_a_sprite_file_gives_back_what_was_put_in(tmp_path):

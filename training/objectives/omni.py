@@ -16,7 +16,7 @@ from data.corpus import load_tokens
 from data.dialogue.conversation import sample_conversation
 from data.dialogue.out_of_scope import quiz
 from data.interleaved import segments
-from data.scenes.build import SEEDS, build_clips, build_several
+from data.scenes.build import SEEDS, build_pictures
 from data.scenes.styles import for_training
 from data.speech.statement_corpus import build_statements
 from models.audio import AudioEncoder, audio_tokens
@@ -268,9 +268,9 @@ def prepare(config: dict, paths: Paths) -> None:
     drawn = {"objects": data["objects"], "workers": workers, "styles": for_training(data)}
     for split, seed in SEEDS.items():
         count = data["clips"] if split == "train" else data["held_out"]
-        build_clips(paths.data / f"clips_{split}", count, seed, split, **drawn)
+        build_pictures(paths.data / f"clips_{split}", count, seed, split, "clips", **drawn)
         count = data["several"] if split == "train" else min(data["held_out"], data["several"])
-        build_several(paths.data / f"several_{split}", count, seed, split, **drawn)
+        build_pictures(paths.data / f"several_{split}", count, seed, split, "several", **drawn)
     if data["statements"]:
         for split, seed in STATEMENT_SEEDS.items():
             count = data["statements"] if split == "train" else data["held_out"]

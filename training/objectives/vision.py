@@ -15,7 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.readers.cutouts import build_cutouts
-from data.scenes.build import SEEDS, SIGN_SEED, build_scenes
+from data.scenes.build import SEEDS, SIGN_SEED, build_pictures
 from data.scenes.labels import PLANES, label_vocab
 from data.scenes.objects import COLORS
 from data.scenes.photos import build_photos
@@ -208,10 +208,10 @@ def prepare(config: dict, paths: Paths) -> None:
         build_photos(paths.data / f"photos_{split}", paths.real, split, data["photos_of_set"])
     if data["signs"]:
         folder = paths.data / "signs_train"
-        build_scenes(folder, data["signs"], SIGN_SEED, "train", layout="sign", **drawn)
+        build_pictures(folder, data["signs"], SIGN_SEED, "train", layout="sign", **drawn)
     for split, seed in SEEDS.items():
         count = data["scenes"] if split == "train" else data["held_out"]
-        build_scenes(paths.data / f"scenes_{split}", count, seed, split, **drawn)
+        build_pictures(paths.data / f"scenes_{split}", count, seed, split, **drawn)
 
 
 def build(config: dict, paths: Paths) -> VisionObjective:

@@ -16,7 +16,6 @@ from data.speech.phones import phone_token
 from models.errors import UserError
 
 VOICES = ("rms", "slt", "awb", "kal16")  # all 16 kHz; kal (8 kHz) is left out on purpose
-ALIGNED_VOICES = ("rms", "slt", "awb")  # kal16's segment times do not match its samples
 RATE = 16000  # Hz
 _LIBC = ctypes.CDLL(None)
 PACKAGE_HINT = "install Debian's speech engine: apt-get install flite libflite1"
