@@ -12,6 +12,7 @@ import subprocess
 import sys
 import threading
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -53,16 +54,9 @@ def bench_serve(omni, rounds: int, tokens: int) -> dict[str, dict[str, float]]:
         after, seconds_after = crowd(port, bodies[half:ALONE], 1)
         memory = measure_memory(port, pid)
     alone = before + after
-    one, all_ = figures(alone, seconds_before + seconds_after), figures(many, seconds)
-    ratio = {
-        "tokens_per_s": all_["tokens_per_s"] / one["tokens_per_s"],
-        "first_word_p95_to_one_median": all_["first_word_p95"] / one["first_word"],
-    }
-    for kind in KINDS:
-        single = statistics.median(took.first for took in alone if took.kind == kind)
-        firsts = [took.first for took in many if took.kind == kind]
-        one[f"first_word_{kind}"] = single
-        ratio[f"first_word_p95_to_one_median_{kind}"] = percentile(firsts) / single
+    one = figures(alone, seconds_before + seconds_after, statistics.median)
+    all_ = figures(many, seconds, percentile)
+    ratio = {name: all_[name] / one[name] for name in one if name not in ("requests", "seconds")}
     return {"one client": one, f"{CLIENTS} clients": all_, "ratio": ratio, "memory": memory}
 
 
@@ -80,15 +74,14 @@ def percentile(values: list[float], part: float = 0.95) -> float:
     return sorted(values)[int(part * (len(values) - 1))]
 
 
-def figures(took: list[Took], seconds: float) -> dict[str, float]:
-    firsts = [one.first for one in took]
-    return {
-        "requests": len(took),
-        "tokens_per_s": sum(one.tokens for one in took) / seconds,
-        "first_word": statistics.median(firsts),
-        "first_word_p95": percentile(firsts),
-        "seconds": seconds,
-    }
+def figures(
+    took: list[Took], seconds: float, typical: Callable[[list[float]], float]
+) -> dict[str, float]:
+    """Speed, and the typical time to the first word of each kind."""
+    of = {kind: [one.first for one in took if one.kind == kind] for kind in KINDS}
+    firsts = {f"first_word_{kind}": typical(of[kind]) for kind in KINDS}
+    speed = sum(one.tokens for one in took) / seconds
+    return {"requests": len(took), "seconds": seconds, "tokens_per_second": speed} | firsts
 
 
 def requests(count: int) -> list[dict]:

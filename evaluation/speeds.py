@@ -10,6 +10,8 @@ UNITS = {
     "ratio": "ratio", "tokens_per_second": "tokens/s", "seconds": "s",
     "megabytes": "MB", "bits_per_byte": "bits/byte",
     "file_megabytes": "small MB", "routing_megabytes": "small MB", "grown_megabytes": "MB",
+    "to_fair": "ratio", "growth": "ratio", "turn_found": "s", "words": "s", "first_sound": "s",
+    "first_sound_p95": "s", "first_word_text": "s", "first_word_picture": "s", "first_word_speech": "s",
 }  # fmt: skip
 
 
@@ -27,7 +29,9 @@ def save_speeds(path: Path, results: dict) -> None:
         if name.split("/")[0] not in timed
     }
     figures |= {
-        f"{bench}/{row}/{unit}": Figure(values[unit], None, None, results["rounds"], 0, UNITS[unit])
+        f"{bench}/{row}/{unit}": Figure(
+            values[unit], None, None, results["rounds"], 0, "ratio" if row == "ratio" else UNITS[unit]
+        )
         for bench, table in timed.items()
         for row, values in table.items()
         for unit in UNITS

@@ -100,6 +100,21 @@ def bank(results: Results) -> str:
     return listed(results, "memory", ["measured", "right"], rows)
 
 
+def serving(results: Results) -> str:
+    """One client alone, and many at once."""
+    rows = [(who, f"serve/{who}") for who in ("one client", "32 clients", "ratio")]
+    head = ["", "tokens a second", "first word of a text", "of a picture's answer", "of a spoken answer"]
+    columns = [f"first_word_{kind}" for kind in ("text", "picture", "speech")]
+    return grid(results, "speed", head, rows, ["tokens_per_second", *columns])
+
+
+def realtime(results: Results) -> str:
+    """A spoken turn, step by step."""
+    head = ["from the end of speech to", "the turn's end", "its words", "the first sound", "95th percentile"]
+    columns = ["turn_found", "words", "first_sound", "first_sound_p95"]
+    return grid(results, "speed", head, [("median of eight turns", "realtime/end of speech to")], columns)
+
+
 def quantisers(results: Results) -> str:
     """Ways of storing the Thinker."""
     rows = [(name, f"quantise/{name}") for name in names_of(results, "speed", "quantise/")]

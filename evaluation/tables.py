@@ -327,7 +327,8 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "caches": speedtables.caches, "speed": speedtables.speed,
     "context": speedtables.context, "batch": speedtables.batch, "memory": speedtables.memory,
     "attention": speedtables.attention, "memory-bank": speedtables.bank, "routers": speedtables.routers,
-    "quantisers": speedtables.quantisers, "small-world": small_world,
+    "quantisers": speedtables.quantisers, "serving": speedtables.serving,
+    "realtime": speedtables.realtime, "small-world": small_world,
 }  # fmt: skip
 
 
