@@ -101,6 +101,7 @@ def main(arguments: list[str] | None = None) -> None:
     tune(args.threads)
     world = distributed.start(args.device)
     paths = find_paths(args, world.first)
+    workers = min(args.threads * world.size, os.cpu_count() or 1)  # the other processes wait for the data
     for stage in stages:
         run_stage(
             Request(
@@ -109,7 +110,7 @@ def main(arguments: list[str] | None = None) -> None:
                 section=sections[stage],
                 paths=paths,
                 seed=args.seed,
-                workers=args.threads * world.size,  # the other processes wait for the data
+                workers=workers,
                 restart=args.restart,
                 init_from=args.init_from,
             ),
