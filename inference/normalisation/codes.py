@@ -89,7 +89,7 @@ def _ruler(m: re.Match) -> str:
 
 
 def _counted(m: re.Match) -> str:
-    value = roman(m[2])
+    value = roman(m[2].upper())
     return f"{m[1]} {cardinal(str(value))}" if value else m[0]
 
 
@@ -104,9 +104,8 @@ def _isbn(m: re.Match) -> str:
 
 DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"\b[A-Z]{2}\d\d(?: ?\d{4}){3,}(?: ?\d{1,3})?\b", lambda m: grouped(m[0])),  # IBAN
-    rule(r"(?<![\d+.,] )(?<![\w+.,-])[1-9]\d{0,2}(?: \d{3}){2,}\b(?![ .-]?\d)",
-         lambda m: m[0].replace(" ", ",")),  # 12 345 678
-    rule(r"(?<![\d+.,] )(?<![\w+.,-])([1-9]\d{0,2}) 000\b(?![ .,-]?\d)", lambda m: f"{m[1]},000"),
+    rule(r"(?<![\d+.,] )(?<![\w+.,-])[1-9]\d{0,2}(?:(?: \d{3}){2,}| 000(?!,\d))\b(?![ .-]?\d)",
+         lambda m: m[0].replace(" ", ",")),  # 12 345 678, 200 000
     rule(r"(?<![\d.])[1-9]\d{0,2}(?:\.\d{3}){1,3}\.000\b(?!\.?\d)", lambda m: m[0].replace(".", ",")),
     rule(r"\b0x[0-9A-Fa-f]+\b", lambda m: f" {one_by_one(m[0])} "),
     rule(r"(?<![\w.,-])\d(?:-\d){2,}\b(?!-)", lambda m: one_by_one(m[0])),  # 9-1-1
@@ -155,8 +154,7 @@ MIXED: list[Rule] = [
          _ruler),
     rule(rf"\b({either(NUMBERED_THINGS)}) ([IVXLC]{{2,}}|[VX])\b(?!')", _counted),
     rule(rf"\b({either(NUMBERED_THINGS)}) (I)(?=$|[,.;:!?)]| (?:of|and|was|is|or)\b)", _counted),
-    rule(r"\b([Cc]hapter|[Pp]art|[Ss]cene|[Bb]ook|[Vv]olume|[Pp]ages?|[Pp]hase) ([ivx]{2,})\b",
-         lambda m: f"{m[1]} {cardinal(str(roman(m[2].upper())))}" if roman(m[2].upper()) else m[0]),
+    rule(r"\b([Cc]hapter|[Pp]art|[Ss]cene|[Bb]ook|[Vv]olume|[Pp]ages?|[Pp]hase) ([ivx]{2,})\b", _counted),
     rule(r"\b([IVX]+) (century|centuries)\b", _century),
     rule(r"\b([A-Z][a-z]+) (II|III|IV|VI|VII|VIII|IX|XI+|XIV|XV|XVI+)\b", _counted),
     rule(r"()\b(II|III|VII|VIII|XII|XIII|XIV|XVI{1,3})\b", _counted),  # nothing else looks like them

@@ -175,7 +175,7 @@ YEARS: list[Rule] = [
     rule(r"\b(?:ca|[Cc])\. ?(?=\d)", "circa"),
     rule(r"\bFY\s?'?(?=\d)", "fiscal year"),
     rule(r"\b(19\d\d|20\d\d)/(\d\d)\b(?!/)", _season),
-    rule(r"\b1000'?s\b(?=$|\W)(?! ?BC)", "thousands"),
+    rule(r"\b1000'?s\b(?! ?BC)", "thousands"),
     rule(r"(?<=\d0s)\s?[-–]\s?(?='?\d{2,4}s\b)", "to"),
     rule(r"\b(1\d|20)(\d0)'?s\b", lambda m: decade(m[1], m[2])),
     rule(r"(?<!\w)'([1-9]0)'?s\b|\b([5-9]0)'?s\b", lambda m: decade("", m[1] or m[2])),

@@ -73,11 +73,6 @@ def _hashtag(m: re.Match) -> str:
     return f" hashtag {words}"
 
 
-def _house(m: re.Match) -> str:
-    """"742" -> "seven forty two", "1600" -> "sixteen hundred"."""
-    return house_number(m[1]) + " "
-
-
 def _street(m: re.Match) -> str:
     ends = m[0].endswith(".") and re.match(rf"\s(?:{OPENERS})\b", m.string[m.end() :])
     return f"{m[1]} {STREETS[m[2].lower()]}{'.' if ends else ''}"
@@ -158,9 +153,9 @@ WEB: list[Rule] = [
     rule(rf"(?<![\w@.])[\w.+-]+@{HOST}\b", _web),
     rule(rf"(?<![\w@.])(?:www\.)?{HOST}\b{REST}", _web),
     rule(r"(?<![\w/.<])(?:~/|/(?=[A-Za-z.][\w.-]*/))[\w./?=&%-]*\w|\b[A-Z]:\\[\w\\.-]*\w", _web),  # paths
-    rule(r"(?<=\s)(--?)([b-z])(?=[\s`]|$)|(?<=\s)(--)(?=[a-z]{2})",  # a command's flags
-         lambda m: f" dash {m[2]}" if m[1] == "-" else f" dash dash {m[2] or ''}"),
-    rule(r"(?<=[A-Za-z])\s?'n'?\s?(?=[A-Za-z])(?<=\s|')", "and"),
+    rule(r"(?<=\s)(?:--?(?=[b-z](?:[\s`]|$))|--(?=[a-z]{2}))",  # a command's flags
+         lambda m: " dash " * len(m[0])),
+    rule(r"(?<=[A-Za-z])\s?'n(?:'\s?|\s)(?=[A-Za-z])", "and"),
     rule(rf"(?<![\w./])[\w-]+(?:\.[\w-]+)*\.(?:{either(FILES)})\b(?!\.\w)", _web),
     rule(r"\b([CFcf])#(?!\w)", lambda m: f" {m[1]} sharp "),
     rule(r"(?<!\w)#([A-Za-z]\w*[A-Za-z]{2}|[a-z]+)\b", _hashtag),
@@ -172,7 +167,7 @@ NAMES: list[Rule] = [
     rule(r"(?<=\d )([NSEW])\.?\s(?=[A-Z0-9])", lambda m: DIRECTIONS[m[1]] + " "),
     rule(r"(\b\d+\s(?:[NSEW]\.?\s)?(?:[A-Z][\w']+\s){0,2}[A-Z][\w']+)\s(St|Dr)\b\.?", _street),
     rule(rf"(?<![\w.,-])(\d{{3,4}})(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
-         _house),
+         lambda m: house_number(m[1]) + " "),
     rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b(?:\.(?=,|\s+[a-z0-9&]|\s*$)|(?=[,;]|\s+[a-z&]|\s*$))",
          _street),
     rule(rf"{NAME}\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct|Sq)\b\.?", _street),

@@ -24,7 +24,8 @@ SIGN = r"((?<![\w)])[-−])?"
 WORD_MAGNITUDE = r"thousand|million|billion|trillion"
 MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
 MARKS = either(CURRENCIES)
-TENS = {"10": "ten", "100": "hundred", "1000": "thousand"}
+TENS = {"10": "tens", "100": "hundreds"}
+EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
 POWERS = {"2": "squared", "3": "cubed"}
 
 
@@ -98,7 +99,7 @@ def _times(m: re.Match) -> str:
 
 def _out_of(m: re.Match) -> str:
     """A rating: "4.5/5", "10/10"."""
-    return f"{number(m[1])} out of {number(m[2])}"
+    return f"{number(m[1] or m[3])} out of {number(m[2] or m[4])}"
 
 
 def _adjective(m: re.Match) -> str:
@@ -205,10 +206,10 @@ MEASURES: list[Rule] = [
     rule(rf"(?<!\b0)(?<=[\d'\"])\s?[xX]\s?(?={NUMBER})", "by"),
     rule(r"(?<=/\d)ths\b|(?<=/\d\d)ths\b", lambda m: ""),
     rule(r"(?<=\d)x(?=$|[.,;!?]+(?:\s|$)| [a-z]{3})", _times),
-    rule(r"(?<![\d/.])(\d\.\d|10|100|5)/(10|100|5)\b(?![/\d])(?<!\b5/10)(?<!\b5/100)(?<!\b10/100)", _out_of),
+    rule(r"(?<![\d/.])(?:(\d\.\d)/(5|10|100)|(5|10|100)/(\3))\b(?![/\d])", _out_of),
     rule(r"\b([Pp]age|[Ss]lide|[Ss]tep|[Pp]art|[Dd]ay) (\d+)/(\d+)\b(?!/)",
          lambda m: f"{m[1]} {number(m[2])} of {number(m[3])}"),
-    rule(r"\b(10{1,3})s(?= of\b)", lambda m: plural(TENS[m[1]], False)),
+    rule(r"\b(100?)s(?= of\b)", lambda m: TENS[m[1]]),
     rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
     rule(r"(?<=\b(?:at|to|of|is))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
@@ -216,13 +217,13 @@ MEASURES: list[Rule] = [
     rule(rf"(?<![\w)^])[-−](?={NUMBER})", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
-    rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:long|wide|tall|high|deep|thick)\b|\s*$|[,;)]))",
+    rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:{EXTENTS})\b|\s*$|[,;)]))",
          lambda m: f"{number(m[1])} {plural('inch', m[1] == '1')}"),
     rule(rf"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])(?:\s?(?!in\b)({UNIT})(?![A-Za-z'&/])"
-         r"|\s?(in)(?=\.?\s*$|\.?\s(?:long|wide|tall|high|deep|thick|by)\b|[,;)]))?", _fraction),
+         rf"|\s?(in)(?=\.?\s*$|\.?\s(?:{EXTENTS}|by)\b|[,;)]))?", _fraction),
     rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
-         r"(?:\.(?=\s+[a-z]|,)|(?<=min|sec|hrs)\.(?=\s\d)|(?<=lb|oz|ft|hr)\.(?=\s\d))?", _unit),
+         r"(?:\.(?=\s+[a-z]|,)|(?:(?<=min|sec|hrs)|(?<=lb|oz|ft|hr))\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
     rule(r"(?<![\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
