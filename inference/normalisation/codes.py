@@ -157,7 +157,7 @@ MIXED: list[Rule] = [
     rule(r"\b([Cc]hapter|[Pp]art|[Ss]cene|[Bb]ook|[Vv]olume|[Pp]ages?|[Pp]hase) ([ivx]{2,})\b", _counted),
     rule(r"\b([IVX]+) (century|centuries)\b", _century),
     rule(r"\b([A-Z][a-z]+) (II|III|IV|VI|VII|VIII|IX|XI+|XIV|XV|XVI+)\b", _counted),
-    rule(r"()\b(II|III|VII|VIII|XII|XIII|XIV|XVI{1,3})\b", _counted),  # nothing else looks like them
+    rule(r"()\b(II|III|VII|VIII|XII|XIII|XIV|XVI{1,3}|[MDCLXVI]{5,})\b", _counted),  # nothing else looks so
     rule(r"\b(\d+)-([A-Z])\b(?!')", _letter_beside_digits),
     rule(r"\b(?=\w*[a-z])(?=\w*[A-Z]\w*[A-Z])(?:[A-Z][a-z]?\d*){2,}\b", _formula),
     rule(r"\b(?=\w*\d)(?:[A-Z][a-z]?\d*)+\b", _formula),

@@ -153,7 +153,7 @@ WEB: list[Rule] = [
     rule(rf"(?<![\w@.])[\w.+-]+@{HOST}\b", _web),
     rule(rf"(?<![\w@.])(?:www\.)?{HOST}\b{REST}", _web),
     rule(r"(?<![\w/.<])(?:~/|/(?=[A-Za-z.][\w.-]*/))[\w./?=&%-]*\w|\b[A-Z]:\\[\w\\.-]*\w", _web),  # paths
-    rule(r"(?<=\s)(?:--?(?=[b-z](?:[\s`]|$))|--(?=[a-z]{2}))",  # a command's flags
+    rule(r"(?<=\s)(?<![=<>] )(?:--?(?=[b-z](?:[\s`]|$))|--(?=[a-z]{2}))",  # a command's flags
          lambda m: " dash " * len(m[0])),
     rule(r"(?<=[A-Za-z])\s?'n(?:'\s?|\s)(?=[A-Za-z])", "and"),
     rule(rf"(?<![\w./])[\w-]+(?:\.[\w-]+)*\.(?:{either(FILES)})\b(?!\.\w)", _web),

@@ -18,7 +18,7 @@ from inference.normalisation.tables import (
     UNITS,
 )
 
-INVARIANT = ("hertz", "yen", "won", "sen", "jeon")
+INVARIANT = ("hertz", "horsepower", "yen", "won", "sen", "jeon")
 IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet"}
 SIGN = r"((?<![\w)])[-−])?"
 WORD_MAGNITUDE = r"thousand|million|billion|trillion"
@@ -201,10 +201,13 @@ MONEY: list[Rule] = [
 MEASURES: list[Rule] = [
     rule(rf"(?<![\d.,])(\d{{1,3}}),(\d{{1,2}})(?=\s?(?:{UNIT})(?![\w'&]))",
          lambda m: f"{m[1]}.{m[2]}"),  # a comma for a point, as in most of Europe
-    rule(rf"(?<![\w.])({NUMBER})(?:([eE])|\^)([-−+]?\d+)\b(?:\s?(?!in\b)({UNIT})(?![\w'&]))?",
+    rule(r"(?<=\d)\s?[x×]\s?(?=10\^)", "times"),
+    rule(rf"(?<![\w.])({NUMBER})(?:([eE])|\^)([-−+]?\d+)\b(?:\s?(?!in\b)({UNIT})(?![\w'&/]))?",
          _scientific),
+    rule(rf"(?<=\d)(\s?(?:{UNIT}))\s?([-–x×])\s?(?={NUMBER}\s?(?:{UNIT})(?!\w))",
+         lambda m: f"{m[1]} {'by' if m[2] in 'x×' else 'to'} "),
     rule(rf"(?<!\b0)(?<=[\d'\"])\s?[xX]\s?(?={NUMBER})", "by"),
-    rule(r"(?<=/\d)ths\b|(?<=/\d\d)ths\b", lambda m: ""),
+    rule(r"(?<=/\d)(?:th|rd)s\b|(?<=/\d\d)ths\b", lambda m: ""),
     rule(r"(?<=\d)x(?=$|[.,;!?]+(?:\s|$)| [a-z]{3})", _times),
     rule(r"(?<![\d/.])(?:(\d\.\d)/(5|10|100)|(5|10|100)/(\3))\b(?![/\d])", _out_of),
     rule(r"\b([Pp]age|[Ss]lide|[Ss]tep|[Pp]art|[Dd]ay) (\d+)/(\d+)\b(?!/)",
@@ -214,18 +217,19 @@ MEASURES: list[Rule] = [
     rule(r"(?<=\b(?:at|to|of|is))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
     rule(rf"(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
-    rule(rf"(?<![\w)^])[-−](?={NUMBER})", "minus"),
+    rule(rf"(?<![\w)^])[-−](?={NUMBER})|(?<=[=<>≤≥] )-(?=[a-z]\b)", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
     rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:{EXTENTS})\b|\s*$|[,;)]))",
          lambda m: f"{number(m[1])} {plural('inch', m[1] == '1')}"),
     rule(rf"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])(?:\s?(?!in\b)({UNIT})(?![A-Za-z'&/])"
          rf"|\s?(in)(?=\.?\s*$|\.?\s(?:{EXTENTS}|by)\b|[,;)]))?", _fraction),
+    rule(r"°(?= (?:angle|turn|view)\b)", " degree"),
     rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
          r"(?:\.(?=\s+[a-z]|,)|(?:(?<=min|sec|hrs)|(?<=lb|oz|ft|hr))\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
-    rule(r"(?<![\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
+    rule(r"(?<![A-Za-z\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
     rule(r"(?<=\d\.\d)(B)\b", "billion"),
 ]

@@ -49,9 +49,9 @@ UNITS = {
     "Gbps": "gigabit per second", "w": "watt", "W": "watt", "kw": "kilowatt", "kW": "kilowatt",
     "mW": "milliwatt", "MW": "megawatt", "GW": "gigawatt", "kWh": "kilowatt hour",
     "v": "volt", "V": "volt", "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp",
-    "mAh": "milliamp hour", "Ω": "ohm", "kΩ": "kiloohm", "MΩ": "megaohm", "J": "joule",
+    "mAh": "milliamp hour", "Ω": "ohm", "kΩ": "kilohm", "MΩ": "megohm", "J": "joule",
     "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie", "Pa": "pascal",
-    "hPa": "hectopascal", "kPa": "kilopascal",
+    "hPa": "hectopascal", "kPa": "kilopascal", "atm": "atmosphere", "hp": "horsepower", "yds": "yard",
     "psi": "pound per square inch", "dB": "decibel", "px": "pixel", "dpi": "dot per inch",
     "ha": "hectare", "yr": "year", "yrs": "year", "mo": "month", "mos": "month", "wk": "week", "wks": "week",
     "tsp": "teaspoon", "tbsp": "tablespoon", "sq ft": "square foot", "sq mi": "square mile",
@@ -77,7 +77,7 @@ ABBREVIATIONS = {
     "sgt": "sergeant", "inc": "incorporated", "ltd": "limited", "corp": "corporation",
     "assn": "association", "univ": "university", "govt": "government", "est": "established",
     "apt": "apartment", "misc": "miscellaneous", "tel": "telephone", "ext": "extension",
-    "ea": "each", "acct": "account", "doz": "dozen",
+    "ea": "each", "acct": "account", "doz": "dozen", "cf": "compare",
     "temp": "temperature", "hrs": "hours", "mins": "minutes", "avg": "average", "vs": "versus",
 }  # only when followed by a full stop
 NUMBERED = {
