@@ -83,14 +83,6 @@ def _state(m: re.Match) -> str:
     return f"{state.lower()} {one_by_one(m[2])}" if state else m[0]
 
 
-def _title(m: re.Match) -> str:
-    return TITLES[m[1].lower()] + " "
-
-
-def _numbered(m: re.Match) -> str:
-    return NUMBERED[m[1].lower()] + " "
-
-
 def _abbreviation(m: re.Match) -> str:
     return ABBREVIATIONS.get(m[1].lower(), m[0])
 
@@ -179,8 +171,10 @@ NAMES: list[Rule] = [
          lambda m: STATES[m[1]].lower()),
     rule(r"\b(Co)\.", "company"),
     rule(r"(?<=[a-z] )v\.(?= [A-Z])", "versus"),
-    rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d|[IVX]{{2,}}\b|[VX]\b)", _numbered, any_case=True),
-    rule(rf"\b({either(t.capitalize() for t in TITLES)})\.?\s(?=[A-Z][\w'.])", _title),
+    rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d|[IVX]{{2,}}\b|[VX]\b)",
+         lambda m: NUMBERED[m[1].lower()] + " ", any_case=True),
+    rule(rf"\b({either(t.capitalize() for t in TITLES)})\.?\s(?=[A-Z][\w'.])",
+         lambda m: TITLES[m[1].lower()] + " "),
 ]
 LETTERS: list[Rule] = [
     rule(r"\b(?:[A-Z]\.\s?){2,}(?=[A-Z]\w|\s|[,;:!?)'\"-]|$)|\b(?:[a-z]\.){2,}(?!\w)", _dotted),

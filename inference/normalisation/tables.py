@@ -48,8 +48,8 @@ UNITS = {
     "Mbps": "megabit per second",
     "Gbps": "gigabit per second", "w": "watt", "W": "watt", "kw": "kilowatt", "kW": "kilowatt",
     "mW": "milliwatt", "MW": "megawatt", "GW": "gigawatt", "kWh": "kilowatt hour",
-    "v": "volt", "V": "volt", "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp",
-    "mAh": "milliamp hour", "Ω": "ohm", "kΩ": "kilohm", "MΩ": "megohm", "J": "joule",
+    "v": "volt", "V": "volt", "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp", "μA": "microamp",
+    "mAh": "milliamp hour", "μF": "microfarad", "Ω": "ohm", "kΩ": "kilohm", "MΩ": "megohm", "J": "joule",
     "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie", "Pa": "pascal",
     "hPa": "hectopascal", "kPa": "kilopascal", "atm": "atmosphere", "hp": "horsepower", "yds": "yard",
     "psi": "pound per square inch", "dB": "decibel", "px": "pixel", "dpi": "dot per inch",
@@ -84,14 +84,14 @@ NUMBERED = {
     "no": "number", "nos": "numbers", "fig": "figure", "figs": "figures", "p": "page",
     "pp": "pages", "vol": "volume", "ch": "chapter", "sec": "section", "eq": "equation",
     "ed": "edition", "ext": "extension", "tel": "telephone", "art": "article", "ver": "version",
-    "op": "opus",
+    "op": "opus", "rev": "revision", "max": "maximum",
 }  # only before a number, with a full stop
 SHORT_FORMS = {
     "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
     "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
     "qty": "quantity", "b/c": "because", "thx": "thanks", "gr8": "great", "l8r": "later", "pls": "please",
     "plz": "please",
-    "idk": "IDK", "omg": "OMG", "imo": "IMO",
+    "yoy": "year over year", "idk": "IDK", "omg": "OMG", "imo": "IMO",
     "wwi": "World War One", "ww1": "World War One", "wwii": "World War Two", "ww2": "World War Two",
 }  # whole, in any case; a full stop behind them belongs to them
 
@@ -129,11 +129,12 @@ SYMBOLS = {
     "≤": "less than or equal to", "≥": "greater than or equal to", "∞": "infinity", "−": "minus",
     "©": "copyright", "§": "section", "¢": "cents", "‰": "per mille", "∑": "sum of", "∫": "integral of",
     "α": "alpha", "β": "beta", "γ": "gamma", "δ": "delta", "Δ": "delta", "ε": "epsilon",
-    "θ": "theta", "λ": "lambda", "μ": "micro", "π": "pi", "σ": "sigma", "φ": "phi",
+    "θ": "theta", "λ": "lambda", "μ": "mu", "π": "pi", "σ": "sigma", "φ": "phi",
     "ω": "omega", "Ω": "omega", "ζ": "zeta", "η": "eta", "κ": "kappa", "ν": "nu", "ξ": "xi", "ρ": "rho",
     "τ": "tau", "χ": "chi", "ψ": "psi", "∀": "for all", "∃": "there is", "∈": "in", "∂": "partial",
     "∇": "del", "⊂": "subset of", "∪": "union", "∩": "intersection", "∠": "angle", "△": "triangle",
-    "∥": "is parallel to", "⊥": "is perpendicular to", "∴": "therefore",
+    "∛": "cube root of", "Σ": "sigma", "∆": "delta", "¶": "paragraph", "∥": "is parallel to",
+    "⊥": "is perpendicular to", "∴": "therefore",
 }
 ELEMENTS = set(
     "H He Li Be B C N O F Ne Na Mg Al Si P S Cl Ar K Ca Ti Cr Mn Fe Co Ni Cu Zn Br Ag Sn I Ba Au "
