@@ -19,6 +19,7 @@ import numpy as np
 from sentencepiece import SentencePieceProcessor
 from torch import Tensor
 
+from export.hf_tokenizer import CHAT_TEMPLATE
 from inference.omni import Omni
 from inference.output import check_writable, replace_file
 from models.errors import UserError, needed, one_line_errors
@@ -26,23 +27,12 @@ from models.lora import merged_state
 from models.memory import PREFIX
 from models.omni import thinker_of
 from models.thinker import Thinker
-from models.tokenizer import ROLES, SYMBOLS, Tokenizer
+from models.tokenizer import SYMBOLS, Tokenizer
 
 TYPES = ("f32", "f16", "bf16", "q8_0", "q4_0")
 MADE_BY_LLAMA = ("q4_k_m", "q5_k_m", "q6_k")  # by llama.cpp's own quantiser
 BLOCK = 32  # numbers of a row that share a scale in q8_0
 ROOT = Path(__file__).resolve().parent.parent
-# Tokenizer.encode_chat in Jinja: bos, then role symbol + content + eos a message, then what is asked.
-CHAT_TEMPLATE = (
-    "{{ bos_token }}"
-    "{% for message in messages %}"
-    f"{{% if message['role'] not in {list(ROLES)} %}}"
-    "{{ raise_exception('use the roles " + ", ".join(ROLES) + "') }}"
-    "{% endif %}"
-    "{{ '<|' + message['role'] + '|>' + message['content'] + eos_token }}"
-    "{% endfor %}"
-    "{% if add_generation_prompt %}{{ '<|assistant|>' }}{% endif %}"
-)
 
 
 def gguf_package() -> ModuleType:
