@@ -26,6 +26,7 @@ MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
 MARKS = either(CURRENCIES)
 TENS = {"10": "tens", "100": "hundreds"}
 EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
+ADVERBS = f"{EXTENTS}|and|or|to|of|for|in|on|at|from|with|more|less|per|is|was|by"  # no noun of "a 5 kg bag"
 POWERS = {"2": "squared", "3": "cubed"}
 
 
@@ -103,8 +104,8 @@ def _out_of(m: re.Match) -> str:
 
 
 def _adjective(m: re.Match) -> str:
-    """"a 10-ft pole": the unit in the singular."""
-    return f"{number(m[1])} {UNITS[m[2]]} "
+    """"a 10-ft pole", "a 27\" screen": the unit in the singular."""
+    return f"{number(m[1])} {UNITS.get(m[2], 'inch')} "
 
 
 def _unit(m: re.Match) -> str:
@@ -217,6 +218,8 @@ MEASURES: list[Rule] = [
          lambda m: f"{m[1]} {number(m[2])} of {number(m[3])}"),
     rule(r"\b(100?)s(?= of\b)", lambda m: TENS[m[1]]),
     rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
+    rule(rf"(?:(?<=\b[Aa] )|(?<=\b[Aa]n ))({NUMBER})\s?(?!in\b)({UNIT}|\")\.?(?=\s(?!(?:{ADVERBS})\b)[a-z])",
+         _adjective),
     rule(r"(?<=\b(?:at|to|of|is))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
     rule(rf"(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),

@@ -68,6 +68,9 @@ SAID = {
     "a rug of 3' x 5', a 10' tall tree": "a rug of three by five feet , a ten feet tall tree",
     "98/100; max. 10; rev. 3": "ninety eight out of one hundred , maximum ten , revision three",
     "n-1, a B-2, 5★, μ = 5": "en minus one , a bee two , five stars , mu equals five",
+    "a 12MP camera, an 8 GB card, a 27\" monitor":
+        "a twelve megapixel camera , an eight gigabyte card , a twenty seven inch monitor",
+    "a 5 km run, an 18 ft tall tree": "a five kilometer run , an eighteen feet tall tree",
     "Copyright MMXXIV; a CIVIC duty": "copyright two thousand and twenty four , a civic duty",
     "y = 2x": "why equals two ex",
     "no. of items": "number of items",
