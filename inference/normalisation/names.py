@@ -84,7 +84,8 @@ def _state(m: re.Match) -> str:
 
 
 def _abbreviation(m: re.Match) -> str:
-    return ABBREVIATIONS.get(m[1].lower(), m[0])
+    word = ABBREVIATIONS.get(m[1].lower())
+    return f"{word} " if word else m[0]
 
 
 def _dotted(m: re.Match) -> str:
@@ -108,7 +109,7 @@ def _shouted(m: re.Match) -> str:
     """A text in capitals alone, unless it holds acronyms alone: its words in small letters."""
     words = re.findall(r"(?<!\w)[a-z]{2,}(?!\w)", m[0].lower())
     if len(words) > 1 and (CAPITAL_WORDS & set(words) or min(map(len, words)) > 3):
-        return re.sub(r"[A-Z]{2,}(?:'[A-Z]+)?", _in_small_letters, m[0])
+        return re.sub(r"[A-Z]+'[A-Z]+|[A-Z]{2,}", _in_small_letters, m[0])
     return m[0]
 
 
@@ -122,7 +123,8 @@ def _acronym(m: re.Match) -> str:
     word, ending = m[1].lower(), m[2]
     if ending and word + "s" in CAPITAL_WORDS:
         return m[0]
-    return (word if _is_word(word) else spell(word)) + ending
+    said = word if _is_word(word) else spell(word)
+    return said + ("es" if ending == "s" and said.endswith(("s", "x")) else ending)
 
 
 def _is_word(word: str) -> bool:
@@ -185,6 +187,7 @@ LETTERS: list[Rule] = [
     rule(r"\b[a-z][A-Z]+\b", lambda m: spell(m[0])),
     rule(r"(?<=[a-z])(?=[A-Z]{2,}\b)", " "),
     rule(r"\bPhDs?\b", lambda m: spell("PhD") + m[0][3:]),
+    rule(r"\b[A-Z]+'(?:T|LL|RE|VE|M|D)\b", lambda m: m[0].lower()),
     rule(r"\b([A-Z]{2,})('s|s|)\b", _acronym),
     rule(r"\b([B-HJ-Z])('s|s)\b|\b([a-z])('s)\b", lambda m: spell(m[1] or m[3]) + (m[2] or m[4])),
     rule(r"\bA\b(?=\s*(?:$|[.,;:!?)+=<>≥≤×÷^-])|\s(?:and|or|to)\s[B-Z]\b)"

@@ -43,7 +43,7 @@ def plural(noun: str, one: bool) -> str:
 
 
 def _money(m: re.Match) -> str:
-    sign = "minus " if m[1] else ""
+    sign = " minus " if m[1] else " "
     large, small = CURRENCIES[m[2]]
     large_number = MAGNITUDES.get(m[4], m[5])
     if large_number:
@@ -235,7 +235,7 @@ MEASURES: list[Rule] = [
     rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
          r"(?:\.(?=\s+[a-z]|,)|(?:(?<=min|sec|hrs)|(?<=lb|oz|ft|hr))\.(?=\s\d))?", _unit),
-    rule(rf"(?<![\w/])({either(ALONE)})(?![\w/])", _unit_alone),
+    rule(rf"(?<![\w/'])({either(ALONE)})(?![\w/])", _unit_alone),
     rule(r"(?<![A-Za-z\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
     rule(r"(?<=\d\.\d)(B)\b", "billion"),

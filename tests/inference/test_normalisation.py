@@ -71,6 +71,12 @@ SAID = {
     "a 12MP camera, an 8 GB card, a 27\" monitor":
         "a twelve megapixel camera , an eight gigabyte card , a twenty seven inch monitor",
     "a 5 km run, an 18 ft tall tree": "a five kilometer run , an eighteen feet tall tree",
+    "I'LL CHECK IT OUT.": "i'll check it out .",
+    "They HADN'T gone, I'mm sure.": "they hadn't gone , i'mm sure .",
+    "CBSs and FHMs": "see bee esses and eff aitch ems",
+    "Sgt.Pepper, for$30": "sergeant pepper , for thirty dollars",
+    "Call +254 787 657000.":
+        "call plus two five four , seven eight seven , six five seven zero zero zero .",
     "Copyright MMXXIV; a CIVIC duty": "copyright two thousand and twenty four , a civic duty",
     "y = 2x": "why equals two ex",
     "no. of items": "number of items",
