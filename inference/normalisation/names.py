@@ -83,11 +83,6 @@ def _state(m: re.Match) -> str:
     return f"{state.lower()} {one_by_one(m[2])}" if state else m[0]
 
 
-def _abbreviation(m: re.Match) -> str:
-    word = ABBREVIATIONS.get(m[1].lower())
-    return f"{word} " if word else m[0]
-
-
 def _dotted(m: re.Match) -> str:
     """"U.S.", "J. R. R.": letters, and no pause."""
     after = m.string[m.end() :]
@@ -109,7 +104,7 @@ def _shouted(m: re.Match) -> str:
     """A text in capitals alone, unless it holds acronyms alone: its words in small letters."""
     words = re.findall(r"(?<!\w)[a-z]{2,}(?!\w)", m[0].lower())
     if len(words) > 1 and (CAPITAL_WORDS & set(words) or min(map(len, words)) > 3):
-        return re.sub(r"[A-Z]+'[A-Z]+|[A-Z]{2,}", _in_small_letters, m[0])
+        return re.sub(r"[A-Z]{2,}(?:'[A-Z]+)?", _in_small_letters, m[0])
     return m[0]
 
 
@@ -123,7 +118,11 @@ def _acronym(m: re.Match) -> str:
     word, ending = m[1].lower(), m[2]
     if ending and word + "s" in CAPITAL_WORDS:
         return m[0]
-    said = word if _is_word(word) else spell(word)
+    return _ended(word if _is_word(word) else spell(word), ending)
+
+
+def _ended(said: str, ending: str) -> str:
+    """With "s" or "'s" behind it: "ess" -> "esses"."""
     return said + ("es" if ending == "s" and said.endswith(("s", "x")) else ending)
 
 
@@ -189,11 +188,12 @@ LETTERS: list[Rule] = [
     rule(r"\bPhDs?\b", lambda m: spell("PhD") + m[0][3:]),
     rule(r"\b[A-Z]+'(?:T|LL|RE|VE|M|D)\b", lambda m: m[0].lower()),
     rule(r"\b([A-Z]{2,})('s|s|)\b", _acronym),
-    rule(r"\b([B-HJ-Z])('s|s)\b|\b([a-z])('s)\b", lambda m: spell(m[1] or m[3]) + (m[2] or m[4])),
+    rule(r"\b([B-HJ-Z])('s|s)\b|\b([a-z])('s)\b",
+         lambda m: _ended(spell(m[1] or m[3]), m[2] or m[4])),
     rule(r"\bA\b(?=\s*(?:$|[.,;:!?)+=<>≥≤×÷^-])|\s(?:and|or|to)\s[B-Z]\b)"
          r"|\ba\b(?=\s*[=<>≥≤≠≈+×÷^])", LETTER_NAMES["a"]),
     rule(r"\b([Pp]lan|[Vv]itamin|[Gg]rade|[Gg]roup|[Oo]ption|[Tt]eam|[Cc]lass|[Ll]etter|[Hh]epatitis|an)"
          r" A\b", lambda m: f"{m[1]} {LETTER_NAMES['a']}"),
-    rule(r"\b([A-Za-z]+)\.", _abbreviation),
+    rule(rf"\b({either(ABBREVIATIONS)})\.", lambda m: ABBREVIATIONS[m[1].lower()] + " ", any_case=True),
     rule(r"(?<=[a-zA-Z0-9])\.(?=[a-z])|(?<=[a-zA-Z])\.(?=\d)|(?<!\S)\.(?=[A-Z]{2,}\b)", "dot"),
 ]

@@ -82,11 +82,17 @@ def _feet_inches(m: re.Match) -> str:
     return f"{number(m[1])} {plural('foot', m[1] == '1')} {number(m[2])} "
 
 
+def _one(m: re.Match) -> bool:
+    """Whether the unit is in the singular: "1 kg", and "a 5 kg bag" before what it measures."""
+    article = re.search(r"\b[Aa]n? $", m.string[: m.start()])
+    return m[1] == "1" or bool(article and re.match(rf"\s(?!(?:{ADVERBS})\b)[a-z]", m.string[m.end() :]))
+
+
 def _inches(m: re.Match) -> str:
     """A quotation mark that closes nothing is inches."""
     before = m.string[: m.start()]
     part = re.search(r"(\d\s)?\d+/$", before)  # of an inch
-    one = not part[1] if part else m[1] == "1"
+    one = not part[1] if part else _one(m)
     quoted = False
     for mark in re.finditer(r'(\d?)"', before):
         quoted = not (quoted or mark[1])
@@ -104,13 +110,13 @@ def _out_of(m: re.Match) -> str:
 
 
 def _adjective(m: re.Match) -> str:
-    """"a 10-ft pole", "a 27\" screen": the unit in the singular."""
-    return f"{number(m[1])} {UNITS.get(m[2], 'inch')} "
+    """"a 10-ft pole": the unit in the singular."""
+    return f"{number(m[1])} {UNITS[m[2]]} "
 
 
 def _unit(m: re.Match) -> str:
-    one, power, below = m[1] == "1", m[3], m[4]
-    noun = plural(UNITS[m[2]], one)
+    power, below = m[3], m[4]
+    noun = plural(UNITS[m[2]], _one(m))
     if power:
         noun = f"{'square' if power == '2' else 'cubic'} {noun}"
     if below:
@@ -218,8 +224,6 @@ MEASURES: list[Rule] = [
          lambda m: f"{m[1]} {number(m[2])} of {number(m[3])}"),
     rule(r"\b(100?)s(?= of\b)", lambda m: TENS[m[1]]),
     rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
-    rule(rf"(?:(?<=\b[Aa] )|(?<=\b[Aa]n ))({NUMBER})\s?(?!in\b)({UNIT}|\")\.?(?=\s(?!(?:{ADVERBS})\b)[a-z])",
-         _adjective),
     rule(r"(?<=\b(?:at|to|of|is))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
     rule(rf"(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
