@@ -21,8 +21,8 @@ def build_parser() -> argparse.ArgumentParser:
     parser.add_argument("--host", default="127.0.0.1", help="default: this machine alone")
     parser.add_argument("--port", type=int, default=8000, help="0 = any free one; default: 8000")
     parser.add_argument(
-        "--api_key", default=os.environ.get("UOMNI_API_KEY"),
-        help="what clients must send; default: the variable UOMNI_API_KEY, or none",
+        "--api_key", default=os.environ.get("MUOMNI_API_KEY"),
+        help="what clients must send; default: the variable MUOMNI_API_KEY, or none",
     )
     parser.add_argument("--ckpt_dir", metavar="FOLDER", help="default: checkpoints/omni_sft_tiny")
     parser.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")

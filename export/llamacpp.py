@@ -2,7 +2,7 @@
 
     pip install xllamacpp     # a wheel with llama.cpp in it; nothing is compiled
 
-UOMNI_LLAMA_CPP names another build, its `libllama.so`. Only what comparing needs is here; nothing of
+MUOMNI_LLAMA_CPP names another build, its `libllama.so`. Only what comparing needs is here; nothing of
 ours uses it to answer.
 """
 
@@ -74,7 +74,7 @@ QUIET = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)(lambda level, text, 
 
 def library_path() -> Path | None:
     """Where a build of llama.cpp is, or None."""
-    if chosen := os.environ.get("UOMNI_LLAMA_CPP"):
+    if chosen := os.environ.get("MUOMNI_LLAMA_CPP"):
         return Path(chosen)
     spec = find_spec("xllamacpp")
     if spec is None or spec.origin is None:

@@ -10,7 +10,7 @@ torch.set_num_threads(1)  # nano tensors: more threads only wait for each other
 os.environ.setdefault("OMP_NUM_THREADS", "1")  # and for the subprocesses that tests start
 
 ROOT = Path(__file__).resolve().parent.parent
-os.environ.setdefault("UOMNI_NATIVE_DIR", str(ROOT / "build" / "native"))  # compiled once for all
+os.environ.setdefault("MUOMNI_NATIVE_DIR", str(ROOT / "build" / "native"))  # compiled once for all
 
 
 @pytest.fixture(scope="session", autouse=True)
@@ -106,5 +106,5 @@ def nano_text_dir(nano_omni_dir, tmp_path_factory) -> Path:
 
 @pytest.fixture(scope="session")
 def shipped_dir() -> Path:
-    """The shipped omni checkpoint; UOMNI_TEST_CKPT names another to run the same tests on."""
-    return Path(os.environ.get("UOMNI_TEST_CKPT", ROOT / "checkpoints" / "omni_sft_tiny"))
+    """The shipped omni checkpoint; MUOMNI_TEST_CKPT names another to run the same tests on."""
+    return Path(os.environ.get("MUOMNI_TEST_CKPT", ROOT / "checkpoints" / "omni_sft_tiny"))

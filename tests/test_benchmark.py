@@ -42,7 +42,7 @@ def bench(nano_omni_dir, tmp_path, compiled_step, monkeypatch):
 @pytest.fixture
 def alone(monkeypatch):
     """Nobody but ourselves is installed."""
-    monkeypatch.delenv("UOMNI_LLAMA_CPP", raising=False)
+    monkeypatch.delenv("MUOMNI_LLAMA_CPP", raising=False)
     monkeypatch.setattr(llama, "llama_missing", lambda bench: True)
     monkeypatch.setattr(growth, "llama_missing", lambda bench: True)
     monkeypatch.setattr(contestants, "transformers_missing", lambda: True)

@@ -1,6 +1,6 @@
 """The command line: every flag as a user types it, and every bad input as one line and code 2.
 
-Runs on the shipped weights (UOMNI_TEST_CKPT names others). Good requests start a process; most
+Runs on the shipped weights (MUOMNI_TEST_CKPT names others). Good requests start a process; most
 bad ones call `main` in this one, for a start costs seconds. Whether answers are right is
 tests/test_answers.py's and evaluate.py's business; here they must come.
 """

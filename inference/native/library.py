@@ -105,8 +105,8 @@ def cache_below(chosen: str | None, home: str | None) -> Path:
 
 
 def library_folder(checkpoint: Path | None) -> Path:
-    """Where libraries are kept; UOMNI_NATIVE_DIR names another place, as the tests do."""
-    if chosen := os.environ.get("UOMNI_NATIVE_DIR"):
+    """Where libraries are kept; MUOMNI_NATIVE_DIR names another place, as the tests do."""
+    if chosen := os.environ.get("MUOMNI_NATIVE_DIR"):
         return Path(chosen)
     if checkpoint is not None and os.access(checkpoint, os.W_OK):
         return checkpoint / "compiled"
@@ -125,7 +125,7 @@ def usable(path: Path) -> bool:
 
 def ours(folder: Path) -> bool:
     """Whether nobody but the user puts files there, unlike into a folder of weights."""
-    return folder in (user_cache(), Path(os.environ.get("UOMNI_NATIVE_DIR") or user_cache()))
+    return folder in (user_cache(), Path(os.environ.get("MUOMNI_NATIVE_DIR") or user_cache()))
 
 
 def mark(path: Path) -> Path:

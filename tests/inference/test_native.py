@@ -199,7 +199,7 @@ def test_windows_are_looked_through_as_pytorch_does(compiled, omni, kind):
 @pytest.fixture
 def bare(monkeypatch, tmp_path):
     """A user who has compiled nothing yet, with a cache and a checkpoint folder of his own."""
-    monkeypatch.delenv("UOMNI_NATIVE_DIR")
+    monkeypatch.delenv("MUOMNI_NATIVE_DIR")
     monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
     monkeypatch.setattr(libraries, "_libraries", {})
     (tmp_path / "checkpoint").mkdir()
@@ -232,7 +232,7 @@ def test_kept_beside_the_checkpoint_and_found_again(compiled, bare, monkeypatch)
         shutil.copy(ready, Path(build_directory) / "decode.so")
 
     if not ready.exists():
-        pytest.skip("UOMNI_NATIVE_DIR names another folder")
+        pytest.skip("MUOMNI_NATIVE_DIR names another folder")
     monkeypatch.setattr(cpp_extension, "load", load)
     for _ in range(2):
         libraries._libraries.clear()
