@@ -2,7 +2,7 @@
 
 Runs on the shipped weights (MUOMNI_TEST_CKPT names others). Good requests start a process; most
 bad ones call `main` in this one, for a start costs seconds. Whether answers are right is
-tests/test_answers.py's and evaluate.py's business; here they must come.
+tests/test_shipped.py's and evaluate.py's business; here they must come.
 """
 
 import os

@@ -125,7 +125,7 @@ def usable(path: Path) -> bool:
 
 def ours(folder: Path) -> bool:
     """Whether nobody but the user puts files there, unlike into a folder of weights."""
-    return folder in (user_cache(), Path(os.environ.get("MUOMNI_NATIVE_DIR") or user_cache()))
+    return folder in (user_cache(), library_folder(None))
 
 
 def mark(path: Path) -> Path:
