@@ -9,9 +9,8 @@ from inference.normalisation import tables
 
 SENTENCE_CHARACTERS = 240  # longer sentences are cut at a comma or a blank
 SENTENCE_END = re.compile(r"(?<=[.!?…])[\"')\]]*\s+|\n+")
-MONTHS = "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"
 TITLES = "|".join(title.capitalize() for title in tables.TITLES)
-SHORT_FORM = re.compile(rf"\b(?:[A-Z]|{TITLES}|{MONTHS}|vs|No|e\.g|i\.e|approx)\.$")
+SHORT_FORM = re.compile(rf"\b(?:[A-Z]|{TITLES}|{tables.SHORT_MONTHS}|vs|No|e\.g|i\.e|approx)\.$")
 BEFORE_NUMBER = re.compile(rf"\b(?:{'|'.join(tables.NUMBERED)})\.$", re.IGNORECASE)  # "p. 5"
 BEFORE_SMALL = re.compile(  # "8 oz. of milk", "Main St. is"
     r"(?:\d\s?(?:in|oz|ft|lbs?|hrs?|mins?|secs?|yd|mi)|\b(?:[ap]\.m|[A-Z]\.[A-Z]|Tues?|Wed|Thurs?|Fri|Mon"

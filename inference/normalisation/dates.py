@@ -6,7 +6,7 @@ import re
 
 from inference.normalisation.numbers import cardinal, ordinal, year
 from inference.normalisation.rules import Rule, rule
-from inference.normalisation.tables import LETTER_NAMES, MONTHS, WEEKDAYS
+from inference.normalisation.tables import LETTER_NAMES, MONTHS, SHORT_MONTHS, WEEKDAYS
 
 MONTH = "|".join(
     rf"{m.capitalize()}|{m}|{m.upper()}|(?:{m[:3].capitalize()}|{m[:3]}|{m[:3].upper()})\b\.?"
@@ -152,7 +152,7 @@ DATES: list[Rule] = [
     rule(r"(?<![\d/.])(0?[1-9]|1[0-2])/(19\d\d|20\d\d)\b(?!/)",
          lambda m: f"{MONTHS[int(m[1]) - 1]} {year(m[2])}"),
     rule(rf"\b((?:{MONTH}),?\s){YEAR}\b", lambda m: f"{_month(m[1])} {year(m[2])}"),
-    rule(r"\b(Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec)\.", lambda m: _month(m[1])),
+    rule(rf"\b({SHORT_MONTHS})\.", lambda m: _month(m[1])),
     rule(rf"\b({'|'.join(WEEKDAYS)})\s?[-–]\s?({'|'.join(WEEKDAYS)})\b", _weekdays, any_case=True),
     rule(r"\b(Mon|Tues?|Wed|Thu(?:rs?)?|Fri)\.", _weekday),
     rule(r"\b(Sat|Sun)(?:\.,|\.(?=\s(?:at|\d|and|to|&))|(?=,\s(?:[A-Z]|\d)))", _weekday),

@@ -9,6 +9,7 @@ LETTER_NAMES = {
 
 MONTHS = ("january february march april may june july august september october november "
           "december").split()
+SHORT_MONTHS = "Jan|Feb|Mar|Apr|Jun|Jul|Aug|Sept?|Oct|Nov|Dec"  # before a full stop
 WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 
 CURRENCIES = {
