@@ -305,7 +305,7 @@ def prepare(config: dict, paths: Paths) -> None:
     for voices, count in data["clips"].items():
         build_hearing(
             clips_folder(paths, voices), count, SEEDS[voices], "train", config["workers"],
-            voices=voices, shard_size=100 if count <= 1000 else 1000, **options,
+            voices=voices, shard_size=100 if count <= 1000 else 1000, **options,  # one worker makes a shard
         )
     if data["recorded"]:
         if real is None:
