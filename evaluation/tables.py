@@ -86,11 +86,9 @@ def styles(results: Results) -> str:
         ("on textured grounds", "cutout_textured"),
     ]
     head = ["\"What do you see?\", one known thing", "named", "without thinking"]
-    return table(
-        head,
-        [[what, *(show(results, "vision", f"{key}/{name}") for key in ("style", "style_direct"))]
-         for what, name in rows],
-    )
+    keys = "style", "style_direct"
+    named = [[what, *(show(results, "vision", f"{key}/{name}") for key in keys)] for what, name in rows]
+    return table(head, named)
 
 
 def photos(results: Results) -> str:

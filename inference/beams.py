@@ -13,8 +13,6 @@ from inference.prompt import Prompt
 from inference.runner import Runner
 from inference.sampling import adjust
 from inference.transcripts import ConstrainedDecoder, constrain
-from models.cache import KVCache
-from models.omni import thinker_of
 
 AUDIO_BEAMS = 6  # beams of a transcript
 
@@ -106,44 +104,62 @@ class Search:
         return self.ended[0][1]
 
 
+def new_searches(
+    model, prompts: list[Prompt], config: GenerateConfig, width: int, limits: list[int], tokenizer=None
+) -> list[Search]:
+    """One search a prompt, encoded; where one asks for a transcript, its answer spells what CTC heard."""
+    return [
+        Search(width, limit, config.eos_token_id, constrain(model, prompt, config, tokenizer))
+        for prompt, limit in zip(prompts, limits, strict=True)
+    ]
+
+
+def follow(searches: list[Search], scores: Tensor, steps: Tensor) -> tuple[Tensor, list[int], list[int]]:
+    """One token more in every search.
+
+    Args:
+        scores: (B, W) log-probabilities of the live answers.
+        steps: (B, W, V) of their next tokens.
+
+    Returns:
+        The new scores (B, W), the rows that go on (B * W,) and their tokens (B * W,).
+    """
+    width, V = steps.shape[1:]
+    best, places = (scores[..., None] + steps).flatten(1).topk(2 * width)  # (B, 2 * W)
+    columns = best.tolist(), (places // V).tolist(), (places % V).tolist()
+    followed = [
+        search.step(list(zip(*candidates, strict=True)), step)
+        for search, step, *candidates in zip(searches, steps, *columns, strict=True)
+    ]
+    scores = scores.new_tensor([[score for score, _, _ in answers] for answers in followed])
+    rows = [row * width + parent for row, answers in enumerate(followed) for _, parent, _ in answers]
+    return scores, rows, [token for answers in followed for _, _, token in answers]
+
+
 @torch.inference_mode()
 def beam_search(
-    model, prompts: list[Prompt], logits: Tensor, cache: KVCache, config: GenerateConfig, width: int,
-    limits: list[int], mask: Tensor | None = None, tokenizer=None,
+    run: Runner, logits: Tensor, searches: list[Search], config: GenerateConfig, mask: Tensor | None = None
 ) -> list[list[int]]:
     """The answer to each of B prompts.
 
     Args:
-        prompts: encoded; where one asks for a transcript, its answer spells what CTC heard.
+        run: bound to the cache of the prompts, B rows, which stays as it is.
         logits: (B, V) of their last positions.
-        cache: the prompts, B rows; it stays as it is.
-        width: answers followed for each prompt, W.
-        limits: tokens that each answer may have.
+        searches: new ones, all of one width W.
         mask: bool (B, S), True for real tokens; None: all are.
     """
-    searches = [
-        Search(width, limit, config.eos_token_id, constrain(model, prompt, config, tokenizer))
-        for prompt, limit in zip(prompts, limits, strict=True)
-    ]
-    B, device = len(logits), logits.device
+    B, width, device = len(searches), searches[0].width, logits.device
     rows = torch.arange(B, device=device).repeat_interleave(width)  # (B * W,)
-    shared = cache.length  # positions that the answers to a prompt have in common
-    cache = cache.taken(rows, shared + max(limits))
-    run = Runner(thinker_of(model), cache, config)
+    shared = run.cache.length  # positions that the answers to a prompt have in common
+    cache = run.cache.taken(rows, shared + max(search.limit for search in searches))
+    run = Runner(run.thinker, cache, config)
     mask = None if mask is None else mask[rows]  # (B * W, S)
     logits = logits[rows]  # (B * W, V)
     scores = logits.new_full((B, width), float("-inf"), dtype=torch.float32)
     scores[:, 0] = 0.0  # all the same so far: one is enough
     while True:
         steps = adjust(logits.float(), config).log_softmax(-1).unflatten(0, (B, width))  # (B, W, V)
-        best, places = (scores[..., None] + steps).flatten(1).topk(2 * width)  # (B, 2 * W)
-        V, order, tokens = logits.shape[-1], [], []
-        for row, search in enumerate(searches):
-            found = zip(best[row].tolist(), places[row].tolist(), strict=True)
-            followed = search.step([(score, place // V, place % V) for score, place in found], steps[row])
-            scores[row] = torch.tensor([score for score, _, _ in followed])
-            order += [row * width + parent for _, parent, _ in followed]
-            tokens += [token for _, _, token in followed]
+        scores, order, tokens = follow(searches, scores, steps)
         if all(search.done for search in searches):
             return [search.best for search in searches]
         cache.reorder(torch.tensor(order, device=device), shared)

@@ -12,7 +12,7 @@ from time import perf_counter
 import torch
 from torch import Tensor
 
-from inference.beams import beam_search, beams_for
+from inference.beams import beam_search, beams_for, new_searches
 from inference.caching.decodeplan import query_chunk, windows
 from inference.config import GenerateConfig
 from inference.notice import notice
@@ -187,7 +187,8 @@ def _generate_rows(
     logits = prefill(model, padded, run, mask, chunk)
     if width > 1:
         limits = [min(config.max_new_tokens, room) for room in rooms]
-        return beam_search(model, prompts, logits, cache, config, width, limits, mask, tokenizer)
+        searches = new_searches(model, prompts, config, width, limits, tokenizer)
+        return beam_search(run, logits, searches, config, mask)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(run, logits, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
@@ -234,10 +235,8 @@ class Generator:
         if (width := beams_for(config, prompt)) > 1:
             limits = [min(config.max_new_tokens, room)]
             with self.timing.measure("model"):
-                found = beam_search(
-                    self.model, [prompt], logits, self.cache, config, width, limits,
-                    tokenizer=self.tokenizer,
-                )
+                searches = new_searches(self.model, [prompt], config, width, limits, self.tokenizer)
+                found = beam_search(self.run, logits, searches, config)
             self.timing.tokens = len(found[0])
             steps = zip(*found)  # all at once; the cache gets them in a later call
         else:

@@ -13,7 +13,7 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont, ImageOps
 
-from data.scenes.labels import CELL, GRID, PLANES, CellLabels
+from data.scenes.labels import CELL, GRID, CellLabels
 from data.scenes.scene import SIZE, Background, Inset, Scene, Thing
 from data.scenes.sprites import photo_ground, sprite
 
@@ -217,8 +217,3 @@ def letter_labels(scene: Scene) -> np.ndarray:
 
 def render(scene: Scene) -> Image.Image:
     return render_with_cells(scene)[0]
-
-
-def cell_labels(scene: Scene) -> dict[str, np.ndarray]:
-    """Plane name -> int16 (7, 7)."""
-    return dict(zip(PLANES, render_with_cells(scene)[1], strict=True))

@@ -19,7 +19,6 @@ from data.speech import sentences
 from data.speech.augment import add_noise, coloured_noise, disturb, pad, set_peak
 from data.speech.samples import samples
 from data.speech.speak import speak
-from data.speech.tts import espeak, flite
 from data.speech.voices import HEARING, LISTS, Voice
 from models.errors import UserError
 from models.mel import SAMPLE_RATE, SILENCE, log_mel
@@ -188,8 +187,3 @@ def build_hearing(
         raise UserError(f"unknown source {source!r}: engines, samples or words")
     torch.set_num_threads(1)  # workers share the cores; an FFT gains nothing from a second thread
     generate(folder, make, count, shard_size, workers, f"hearing {split}")
-
-
-def engines_available() -> bool:
-    """Whether the training voices can be made here."""
-    return flite.available() and espeak.available()

@@ -16,7 +16,7 @@ from data.scenes.objects import COLORS, KINDS, SHAPES, held_out, held_out_backgr
 from data.scenes.paraphrases import ASK, FURTHER
 from data.scenes.photos import CAPTION, CHECK, DETAIL, NAME
 from data.scenes.questions import questions
-from data.scenes.render import LETTERS, cell_labels, letter_labels, render, sign_font
+from data.scenes.render import LETTERS, letter_labels, render, render_with_cells, sign_font
 from data.scenes.sampling import sample_scene
 from data.scenes.scene import REGIONS, Background, Scene, Thing
 from data.scenes.scoring import score
@@ -178,6 +178,11 @@ def test_yes_and_no_are_balanced():
     for kind in ("exists", "relation", "compare"):
         share = told[kind, "Yes."] / (told[kind, "Yes."] + told[kind, "No."])
         assert 0.4 < share < 0.6, (kind, share)
+
+
+def cell_labels(scene: Scene) -> dict[str, np.ndarray]:
+    """Plane name -> int16 (7, 7)."""
+    return dict(zip(PLANES, render_with_cells(scene)[1], strict=True))
 
 
 def test_cell_labels_align_with_boxes():

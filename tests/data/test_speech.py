@@ -17,7 +17,6 @@ from data.speech import augment, sentences
 from data.speech.asr_corpus import (
     build_hearing,
     dequantise_mel,
-    engines_available,
     mel_of,
     quantise_mel,
 )
@@ -32,10 +31,9 @@ from data.speech.voices import HEARING, KOKORO_HELD_OUT
 from models import phones as model_phones
 from models.errors import UserError
 from models.mel import SILENCE, log_mel
+from tests.fixtures.engines import needs_engines, needs_flite
 
-needs_flite = pytest.mark.skipif(not flite.available(), reason="flite is not installed")
 needs_hibari = pytest.mark.skipif(not aligned.available(), reason="hibari-tts is not installed")
-needs_engines = pytest.mark.skipif(not engines_available(), reason="flite or espeak-ng is missing")
 needs_ked = pytest.mark.skipif(not festival.available("ked_diphone"), reason="no festival ked")
 RATE = 16000
 

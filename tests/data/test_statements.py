@@ -12,13 +12,12 @@ import pytest
 
 from data.dialogue.draw import Draw
 from data.shards import ShardReader
-from data.speech.asr_corpus import engines_available
 from data.speech.statement_corpus import StatementMaker, build_statements
 from data.speech.statement_pairs import NEITHER, Pairs, mentions, pair_questions
 from data.speech.statement_questions import NOT_SAID, asked, check, questions, right, typed_question
 from data.speech.statements import LONGEST, NAMES, names, statement, tables, things
+from tests.fixtures.engines import needs_engines
 
-needs_engines = pytest.mark.skipif(not engines_available(), reason="flite or espeak-ng is missing")
 TRUE_OF = {  # a clause by hand: "Anna bought three black dogs in Rome on Friday."
     "family": "do",
     "used": ["colour", "many", "noun", "what", "when", "where", "who"],

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from inference import generate
-from inference.beams import AUDIO_BEAMS, beam_search, beams_for
+from inference.beams import AUDIO_BEAMS, Search, beam_search, beams_for
 from inference.config import GenerateConfig
 from inference.generation import Generator, generate_batch, new_cache, prefill
 from inference.omni import SHIPPED, Omni
@@ -47,8 +47,9 @@ def heard(omni) -> list[Prompt]:
 def search(thinker, ids: list[int], width: int, limit: int) -> list[int]:
     config = GenerateConfig(eos_token_id=EOS)
     cache = new_cache(thinker, 1, len(ids), config)
-    logits = prefill(thinker, [Prompt(ids)], Runner(thinker, cache))
-    (reply,) = beam_search(thinker, [Prompt(ids)], logits, cache, config, width, [limit])
+    run = Runner(thinker, cache)
+    logits = prefill(thinker, [Prompt(ids)], run)
+    (reply,) = beam_search(run, logits, [Search(width, limit, EOS)], config)
     assert cache.length == len(ids)  # the prompt's cache stays as it was
     return reply
 
