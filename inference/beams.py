@@ -105,9 +105,10 @@ class Search:
 
 
 def new_searches(
-    model, prompts: list[Prompt], config: GenerateConfig, width: int, limits: list[int], tokenizer=None
+    model, prompts: list[Prompt], config: GenerateConfig, width: int, rooms: list[int], tokenizer
 ) -> list[Search]:
-    """One search a prompt, encoded; where one asks for a transcript, its answer spells what CTC heard."""
+    """A search for each encoded prompt, within its room in tokens; transcripts spell what CTC heard."""
+    limits = [min(config.max_new_tokens, room) for room in rooms]
     return [
         Search(width, limit, config.eos_token_id, constrain(model, prompt, config, tokenizer))
         for prompt, limit in zip(prompts, limits, strict=True)

@@ -186,8 +186,7 @@ def _generate_rows(
     run = Runner(thinker_of(model), cache, config)
     logits = prefill(model, padded, run, mask, chunk)
     if width > 1:
-        limits = [min(config.max_new_tokens, room) for room in rooms]
-        searches = new_searches(model, prompts, config, width, limits, tokenizer)
+        searches = new_searches(model, prompts, config, width, rooms, tokenizer)
         return beam_search(run, logits, searches, config, mask)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(run, logits, config, rows, Timing()):
@@ -233,9 +232,8 @@ class Generator:
         logits = self._read(prompt, config)
         room = self.capacity - self.position
         if (width := beams_for(config, prompt)) > 1:
-            limits = [min(config.max_new_tokens, room)]
             with self.timing.measure("model"):
-                searches = new_searches(self.model, [prompt], config, width, limits, self.tokenizer)
+                searches = new_searches(self.model, [prompt], config, width, [room], self.tokenizer)
                 found = beam_search(self.run, logits, searches, config)
             self.timing.tokens = len(found[0])
             steps = zip(*found)  # all at once; the cache gets them in a later call
