@@ -98,6 +98,8 @@ def main(arguments: list[str] | None = None) -> None:
             if "train" in sections[stage]:
                 sections[stage]["train"]["steps"] = args.steps
     ask_lora(args, sections)
+    if args.threads < 1 or args.seed < 0:
+        raise UserError("--threads must be at least 1, and --seed not below 0")
     tune(args.threads)
     world = distributed.start(args.device)
     paths = find_paths(args, world.first)

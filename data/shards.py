@@ -112,6 +112,11 @@ def write_shard(number: int, folder: Path, make: Make, count: int, shard_size: i
     return len(indices)
 
 
+def lines(path: Path) -> int:
+    """Lines of a file, 0 without one."""
+    return path.read_bytes().count(b"\n") if path.exists() else 0
+
+
 def store(folder: Path, items: Iterable[tuple[dict, Blobs]], shard_size: int) -> int:
     """Fill a new folder with records as they come; returns how many.
 
@@ -139,7 +144,7 @@ def generate(
     workers: int | None = None,
     desc: str = "data",
 ) -> None:
-    """Fill a folder with `count` records, in parallel, keeping shards that are already complete.
+    """Fill a folder with `count` records, in parallel, keeping shards that hold enough already.
 
     Args:
         make: picklable, a pure function of the record's index, so that the result does not
@@ -148,12 +153,13 @@ def generate(
     """
     folder = Path(folder)
     shards = range((count + shard_size - 1) // shard_size)
-    todo = [n for n in shards if not (folder / f"shard-{n:05d}.jsonl").exists()]
+    sizes = [min(shard_size, count - n * shard_size) for n in shards]
+    todo = [n for n in shards if lines(folder / f"shard-{n:05d}.jsonl") < sizes[n]]
     if not todo:
         return
     job = partial(write_shard, folder=folder, make=make, count=count, shard_size=shard_size)
     workers = min(workers or os.cpu_count() or 1, len(todo))
-    done = sum(min(count, (n + 1) * shard_size) - n * shard_size for n in shards if n not in todo)
+    done = sum(sizes[n] for n in shards if n not in todo)
     with tqdm(total=count, initial=done, desc=desc, unit="item") as bar:
         if workers == 1:
             for number in todo:

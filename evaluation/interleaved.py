@@ -25,7 +25,7 @@ from data.speech.asr_corpus import dequantise_mel
 from evaluation.asking import another, user_turn
 from evaluation.audio import heard
 from evaluation.photos import photo_right, photographed
-from evaluation.results import rate
+from evaluation.results import grouped_rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import QUESTIONS
 from inference.omni import Omni
@@ -57,8 +57,8 @@ def measure(setting: Setting) -> Measured:
     figures: Measured = {}
     for name, shown in (("dialogue", dialogues), ("dialogue_shuffled", exchanged(dialogues))):
         pairs = zip(dialogues, shown, strict=True)
-        answers = [a for asked, seen in tqdm(list(pairs), desc=name) for a in hold(omni, asked, seen, known)]
-        figures |= counted(name, answers)
+        held = [hold(omni, asked, seen, known) for asked, seen in tqdm(list(pairs), desc=name)]
+        figures |= counted(name, held)
     return figures
 
 
@@ -140,14 +140,15 @@ def judged(
     return photo_right(reply, question, view.record["name"], known)
 
 
-def counted(name: str, answers: list[Answered]) -> Measured:
+def counted(name: str, held: list[list[Answered]]) -> Measured:
     """Rates of all, by group, by place, and of the talk that only dialogues have."""
-    groups: dict[str, list[bool]] = defaultdict(list)
-    for answer in answers:
-        groups["all"].append(answer.right)
-        groups[answer.group].append(answer.right)
-        low, high = next(pair for pair in PLACES if answer.place <= pair[1])
-        groups[f"turns {low} to {high}"].append(answer.right)
-        if answer.kind in (*CHITCHAT, "quiz", "fact", "fact_corrected", "no_fact"):
-            groups[f"said: {answer.kind}"].append(answer.right)
-    return {f"{name}/{group}": rate(right, SEED) for group, right in groups.items()}
+    groups: dict[str, dict[int, list[bool]]] = defaultdict(lambda: defaultdict(list))  # of each dialogue
+    for number, answers in enumerate(held):
+        for answer in answers:
+            low, high = next(pair for pair in PLACES if answer.place <= pair[1])
+            of = ["all", answer.group, f"turns {low} to {high}"]
+            if answer.kind in (*CHITCHAT, "quiz", "fact", "fact_corrected", "no_fact"):
+                of.append(f"said: {answer.kind}")
+            for group in of:
+                groups[group][number].append(answer.right)
+    return {f"{name}/{group}": grouped_rate([*right.values()], SEED) for group, right in groups.items()}

@@ -16,7 +16,7 @@ import numpy as np
 from tqdm import tqdm
 
 from evaluation.audio import NOISE_DB, maker
-from evaluation.results import Figure, error_rate, mean, rate
+from evaluation.results import Figure, error_rate, grouped_rate, mean, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.words import spoken_words, word_errors
 from inference.omni import Omni
@@ -83,10 +83,8 @@ def errors(truth: list[str], said: list[str]) -> list[tuple[int, int]]:
 
 def in_order(truth: list[str], said: list[str]) -> Figure:
     """Share of the words of the truth that are heard in their order."""
-    found: list[bool] = []
-    for t, s in zip(truth, said, strict=True):
-        found += kept(spoken_words(t), spoken_words(s))
-    return rate(found, SEED)
+    pairs = zip(truth, said, strict=True)
+    return grouped_rate([kept(spoken_words(t), spoken_words(s)) for t, s in pairs], SEED)
 
 
 def kept(true: list[str], heard: list[str]) -> list[bool]:

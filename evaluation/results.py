@@ -33,6 +33,16 @@ def rate(right: list[bool], seed: int) -> Figure:
     return Figure(sum(right) / len(right), low, high, len(right), seed, "rate")
 
 
+def grouped_rate(groups: list[list[bool]], seed: int) -> Figure:
+    """Share of successes that hang together within a group, as the turns of a dialogue do.
+
+    The interval is of groups drawn anew; of one alone there is none.
+    """
+    right, counts = [sum(group) for group in groups], [len(group) for group in groups]
+    low, high = bootstrap(right, counts, seed) if len(groups) > 1 else (None, None)
+    return Figure(sum(right) / sum(counts), low, high, sum(counts), seed, "rate")
+
+
 def error_rate(pairs: list[tuple[int, int]], seed: int) -> Figure:
     """Word or letter error rate from (errors, words) of each utterance."""
     errors, counts = [e for e, _ in pairs], [c for _, c in pairs]
@@ -42,7 +52,7 @@ def error_rate(pairs: list[tuple[int, int]], seed: int) -> Figure:
 
 def mean(values: list[float], seed: int, unit: str = "ratio") -> Figure:
     """Mean over items."""
-    low, high = bootstrap(values, [1.0] * len(values), seed)
+    low, high = bootstrap(values, [1.0] * len(values), seed) if len(values) > 1 else (None, None)
     return Figure(sum(values) / len(values), low, high, len(values), seed, unit)
 
 

@@ -33,7 +33,7 @@ from inference.codec import decode
 from inference.omni import Omni
 from inference.speech import Speaker
 from models.ctc import to_alphabet
-from models.errors import one_line_errors
+from models.errors import UserError, one_line_errors
 from models.omni import TRANSCRIBE_QUESTION
 from training.config import load_preset
 from training.media import picture
@@ -128,6 +128,8 @@ def measure(setting: Setting) -> Measured:
 
 def main() -> None:
     """Shows answers beside the truth."""
+    if len(sys.argv) != 2:
+        raise UserError("give one argument, the folder of a checkpoint")
     folder = Path(sys.argv[1])
     for name, (rows, control) in examine(Setting(folder, folder, folder, None)).items():
         share, guessed = (100 * sum(x) / len(x) for x in ([row[2] for row in rows], control))
@@ -137,4 +139,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    one_line_errors(main)()
+    sys.exit(one_line_errors(main)())

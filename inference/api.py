@@ -20,10 +20,12 @@ from torch import Tensor
 from inference import generation
 from inference.caching.planning import resolve
 from inference.config import GenerateConfig
-from inference.generation import PAD_TOKEN_ID
+from inference.hf_tokenizer import load_tokenizer
 from inference.loading import moved
 from inference.prompt import Prompt
 from inference.sampling import make_generators, sample
+from inference.shortened import shortened
+from inference.stopping import StopWatch
 from models.errors import UserError
 from models.omni import thinker_of
 
@@ -50,10 +52,12 @@ def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> Ge
     given = {OTHER_NAMES.get(name, name): value for name, value in given.items()}
     if unknown := given.keys() - SETTINGS:
         raise UserError(f"unknown setting {', '.join(sorted(unknown))}; see GenerateConfig")
-    config = replace(config or GenerateConfig(), **given)
+    if given.get("temperature") == 0.0:  # greedy, whatever do_sample says
+        given["do_sample"] = None
     thinker = thinker_of(model)
     if not hasattr(thinker, "new_cache"):
         raise UserError(f"model must be a Thinker or an OmniModel, not {type(model).__name__}")
+    config = replace(config or GenerateConfig(eos_token_id=thinker.config.eos_token_id), **given)
     if tokenizer is None and "auto" in (config.cache_kind, config.decode_plan):
         tokenizer = tokenizer_beside(thinker)
     return resolve(config, thinker, tokenizer, _plans)
@@ -61,11 +65,9 @@ def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> Ge
 
 def tokenizer_beside(thinker):
     """The tokenizer of the folder that the weights came from, whose text `auto` is measured on."""
-    from models.tokenizer import Tokenizer
-
     if thinker.folder is None:
         raise UserError("auto settings are measured on text: give the tokenizer, or load from a folder")
-    return Tokenizer(Path(thinker.folder) / "tokenizer.model")
+    return load_tokenizer(Path(thinker.folder))
 
 
 def encode(tokenizer, text: str) -> list[int]:
@@ -75,11 +77,27 @@ def encode(tokenizer, text: str) -> list[int]:
     return ids if bos is None or ids[:1] == [bos] else [bos, *ids]
 
 
-def as_prompts(source, tokenizer, attention_mask: Tensor | None = None) -> list[Prompt]:
+def padding(model, tokenizer) -> int:
+    """The id that fills rows: the tokenizer's, else the model's."""
+    pad = getattr(tokenizer, "pad", None)
+    return thinker_of(model).config.pad_token_id if pad is None else pad
+
+
+def fitting(text: str, tokenizer, model, config: GenerateConfig, media: Tensor | None) -> str:
+    """The end of a text, where all of it leaves too little room for the reply."""
+    if tokenizer is None:  # refused soon
+        return text
+    room = generation.context_length(model, config) - 1  # what opens every text
+    room -= 0 if media is None else media.shape[1]
+    return shortened(text, room - min(config.max_new_tokens, room // 2), tokenizer)
+
+
+def as_prompts(source, tokenizer, pad: int, attention_mask: Tensor | None = None) -> list[Prompt]:
     """What is to be continued, one prompt a row.
 
     Args:
         source: Prompt, text, ids, tensor (B, T) or (T,), or a list of the first three.
+        pad: the id of padding.
         attention_mask: (B, T), 0 where a row is padded; None: pad ids at either end are padding.
     """
     if isinstance(source, Prompt):
@@ -92,12 +110,12 @@ def as_prompts(source, tokenizer, attention_mask: Tensor | None = None) -> list[
         if source.is_floating_point() or source.dim() not in (1, 2):
             raise UserError(f"input_ids must be integers (B, T), not {source.dtype} {tuple(source.shape)}")
         rows = source.reshape(-1, source.shape[-1])
-        marks = rows.ne(PAD_TOKEN_ID) if attention_mask is None else attention_mask.reshape(rows.shape)
+        marks = rows.ne(pad) if attention_mask is None else attention_mask.reshape(rows.shape)
         return [Prompt(unpadded(row, mark)) for row, mark in zip(rows, marks.bool(), strict=True)]
     if isinstance(source, Sequence) and source:
         if all(isinstance(item, int) for item in source):
             return [Prompt(list(source))]
-        return [prompt for item in source for prompt in as_prompts(item, tokenizer)]
+        return [prompt for item in source for prompt in as_prompts(item, tokenizer, pad)]
     raise UserError(f"cannot continue {type(source).__name__}: give text, ids, a tensor or a Prompt")
 
 
@@ -107,7 +125,7 @@ def unpadded(row: Tensor, real: Tensor) -> list[int]:
     return row[places[0] : places[-1] + 1].tolist() if places else []
 
 
-def result(source, prompts: list[Prompt], replies: list[list[int]], tokenizer):
+def result(source, prompts: list[Prompt], replies: list[list[int]], tokenizer, pad: int):
     """Replies in the form of the source."""
     if isinstance(source, str):
         return tokenizer.decode(replies[0])
@@ -116,7 +134,7 @@ def result(source, prompts: list[Prompt], replies: list[list[int]], tokenizer):
         rows = [row.tolist() for row in source.reshape(-1, source.shape[-1])]
         rows = [row + reply for row, reply in zip(rows, replies, strict=True)]
         longest = max(map(len, rows))
-        padded = [row + [PAD_TOKEN_ID] * (longest - len(row)) for row in rows]
+        padded = [row + [pad] * (longest - len(row)) for row in rows]
         return torch.tensor(padded, device=source.device)  # (B, T + new)
     if isinstance(source, Prompt) or isinstance(source[0], int):
         return replies[0]
@@ -157,7 +175,10 @@ def generate(
         tokenizer, source, config = arranged(tokenizer, prompt, config)
     model = moved(model, device)
     config = settings(config, model, tokenizer, given)
-    prompts = as_prompts(source, tokenizer, attention_mask)
+    if isinstance(source, str):
+        source = fitting(source, tokenizer, model, config, multimodal_emb)
+    pad = padding(model, tokenizer)
+    prompts = as_prompts(source, tokenizer, pad, attention_mask)
     if multimodal_emb is not None or not use_cache:
         if len(prompts) != 1:
             raise UserError("multimodal_emb and use_cache=False go with one prompt")
@@ -165,7 +186,7 @@ def generate(
         replies = [run(model, prompts[0], multimodal_emb, config, tokenizer)]
     else:
         replies = in_groups(model, prompts, config, tokenizer)
-    return result(source, prompts, replies, tokenizer)
+    return result(source, prompts, replies, tokenizer, pad)
 
 
 def in_groups(
@@ -191,10 +212,12 @@ def generate_batch(
         raise UserError(f"prompts must be a list, not {type(prompts).__name__}")
     model = moved(model, device)
     config = settings(config, model, tokenizer, given)
-    rows = as_prompts(prompts, tokenizer) if len(prompts) else []
+    pad = padding(model, tokenizer)
+    rows = as_prompts(prompts, tokenizer, pad) if len(prompts) else []
     if not rows:
         return []
-    return result(prompts, rows, in_groups(model, rows, config, tokenizer, batch_size), tokenizer)
+    replies = in_groups(model, rows, config, tokenizer, batch_size)
+    return result(prompts, rows, replies, tokenizer, pad)
 
 
 def generate_iter(
@@ -203,7 +226,7 @@ def generate_iter(
     """The reply's token ids as they are chosen."""
     tokenizer, source, config = arranged(tokenizer, prompt, config)
     config = settings(config, model, tokenizer, given)
-    (one,) = single(as_prompts(source, tokenizer))
+    (one,) = single(as_prompts(source, tokenizer, padding(model, tokenizer)))
     reserve = len(one) + config.max_new_tokens
     return generation.Generator(model, config, reserve, tokenizer).stream(one)
 
@@ -237,7 +260,7 @@ def after_embeddings(
     with torch.inference_mode():
         x = torch.cat([media, generation.embed(model, [prompt])], dim=1)  # (1, M + T, hidden)
         logits = run(x).logits  # (1, V)
-    watch = generation.StopWatch(config.stop_strings, tokenizer)
+    watch = StopWatch(config.stop_strings, tokenizer)
     rows = generation.Rows([prompt.ids], [room], [watch])
     return [token for (token,) in generation.decode(run, logits, config, rows, generation.Timing())]
 
@@ -247,7 +270,10 @@ def without_cache(
     model, prompt: Prompt, media: Tensor | None, config: GenerateConfig, tokenizer
 ) -> list[int]:
     """The reply, everything read again for each token."""
+    if (config.num_beams or 1) > 1:
+        raise UserError("num_beams needs the cache: leave use_cache=False out")
     thinker, reply = thinker_of(model), []
+    watch = StopWatch(config.stop_strings, tokenizer)
     start = generation.embed(model, [prompt])  # (1, T, hidden)
     x = start if media is None else torch.cat([media, start], dim=1)  # (1, M + T, hidden)
     generators = make_generators(config.seed, 1)
@@ -259,6 +285,8 @@ def without_cache(
         if token == config.eos_token_id:
             break
         reply.append(token)
+        if watch.push(token):
+            break
         if seen is not None:
             seen[0, token] = True
         x = torch.cat([x, thinker.embed(torch.tensor([[token]], device=x.device))], dim=1)
@@ -300,14 +328,15 @@ class Generator(generation.Generator):
         A text begins a context of its own; rows of a tensor are answered without one.
         """
         config = settings(config or self.config, self.model, self.tokenizer, given)
-        prompts = as_prompts(prompt, self.tokenizer)
+        pad = padding(self.model, self.tokenizer)
+        prompts = as_prompts(prompt, self.tokenizer, pad)
         if isinstance(prompt, str):
             self.reset()
         if len(prompts) > 1:
             replies = in_groups(self.model, prompts, config, self.tokenizer)
         else:
             replies = [list(self.stream(prompts[0], config))]
-        return result(prompt, prompts, replies, self.tokenizer)
+        return result(prompt, prompts, replies, self.tokenizer, pad)
 
     def generate_batch(self, prompts, batch_size: int = 8, **given) -> list:
         """Replies to several prompts, `batch_size` at a time, without the context."""
@@ -317,7 +346,7 @@ class Generator(generation.Generator):
     def generate_iter(self, prompt, **given) -> Iterator[int]:
         """The reply's token ids as they are chosen, in this context."""
         config = settings(self.config, self.model, self.tokenizer, given)
-        (one,) = single(as_prompts(prompt, self.tokenizer))
+        (one,) = single(as_prompts(prompt, self.tokenizer, padding(self.model, self.tokenizer)))
         return self.stream(one, config)
 
     generate_stream = generate_iter
@@ -326,13 +355,11 @@ class Generator(generation.Generator):
 def loaded(folder: str | Path, tokenizer_path: str | Path | None, device: str | None):
     """Model and tokenizer of a checkpoint folder; the tokenizer may be another folder's."""
     from inference.omni import Omni
-    from models.tokenizer import Tokenizer
 
     omni = Omni.from_pretrained(folder_of(folder), device or "cpu")
     if tokenizer_path is None:
         return omni.model, omni.tokenizer
-    path = Path(tokenizer_path)
-    return omni.model, Tokenizer(path / "tokenizer.model" if path.is_dir() else path)
+    return omni.model, load_tokenizer(folder_of(tokenizer_path))
 
 
 def sample_top_p(probs: Tensor, p: float) -> Tensor:

@@ -55,8 +55,10 @@ class GenerateConfig(CacheOptions):
         for name, value in vars(self).items():
             if type(value) is int and name != "seed" and abs(value) > LARGEST:
                 raise UserError(f"{name} must be at most {LARGEST}, not {shown(value)}")
-        if self.do_sample is not None and self.do_sample != (self.temperature > 0.0):
-            object.__setattr__(self, "temperature", float(self.do_sample))
+        if self.do_sample is not None:  # from now on the temperature says it
+            if self.do_sample != (self.temperature > 0.0):
+                object.__setattr__(self, "temperature", float(self.do_sample))
+            object.__setattr__(self, "do_sample", None)
         for name, (fits, words) in RULES.items():
             value = getattr(self, name)
             if value is not None and not fits(value):

@@ -7,8 +7,9 @@ from torch import nn
 
 from inference.hf_tokenizer import load_tokenizer
 from inference.speech import check_speech_parts
-from models.checkpoint import read_json
+from models.checkpoint import UNFIT, read_json
 from models.errors import UserError
+from models.memory import fingerprint
 from models.omni import OmniModel, thinker_of
 from models.quantization import round_to_int8
 from models.thinker import Thinker
@@ -39,7 +40,7 @@ def load_checkpoint(folder: Path, device: str, dtype: str, model_name: str | Non
     tokenizer = load_tokenizer(folder, model_name)
     try:
         model = kind.from_pretrained(folder)
-    except (KeyError, TypeError, AttributeError, ValueError) as error:
+    except UNFIT as error:
         raise UserError(f"{config} does not describe a model: {error!r}") from error
     if kind is OmniModel:
         check_speech_parts(folder)
@@ -55,7 +56,9 @@ def placed(model: nn.Module, device: str, dtype: str) -> nn.Module:
     """The model on a device, in one of DTYPES, ready to answer."""
     model = moved(model.to(DTYPES[dtype]), device)
     if dtype == "int8":
-        round_to_int8(thinker_of(model))
+        thinker = thinker_of(model)
+        thinker.rounded_from = fingerprint(thinker)
+        round_to_int8(thinker)
     return model.eval()
 
 

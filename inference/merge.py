@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from inference.quantised import DTYPES, METHODS, WeightOnly, dynamic_int8, swap_linears
 from models.errors import UserError
 from models.files import replacing
-from models.lora import load_lora, merge_lora, merged_state
+from models.lora import LoraLinear, load_lora, merge_lora, merged_state
 from models.memory import PREFIX, MemoryAdapter, MemoryConfig
 from models.omni import thinker_of
 from models.quantization import dequantise, quantise
@@ -152,6 +152,8 @@ def quantize_full_model(model, method: str = "dynamic", output_path: str | Path 
     if method not in METHODS:
         raise UserError(f"method {method!r} is unknown: use {', '.join(METHODS)}")
     thinker = copy.deepcopy(thinker_of(model)).eval()
+    if any(isinstance(module, LoraLinear) for module in thinker.modules()):
+        merge_lora(thinker)
     if method in DTYPES:
         thinker = thinker.to(DTYPES[method])
         tensors = thinker.state_dict()
@@ -197,6 +199,10 @@ def load_quantized(path: str | Path) -> Thinker:
     config = ThinkerConfig(**meta["config"])
     memory = MemoryConfig(**meta["memory"]) if "memory" in meta else None
     thinker = MemoryAdapter(config, memory) if memory else Thinker(config)
+    if memory:
+        from inference.memory import set_strategy
+
+        set_strategy(thinker)
     if method in DTYPES:
         thinker.load_state_dict(tensors)
         return thinker.to(DTYPES[method]).eval()
@@ -210,8 +216,4 @@ def load_quantized(path: str | Path) -> Thinker:
         thinker, method, parts
     )
     thinker.load_state_dict({k: v.float() for k, v in tensors.items()}, strict=False)
-    if memory:
-        from inference.memory import set_strategy
-
-        set_strategy(thinker)
     return thinker.eval()

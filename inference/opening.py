@@ -16,6 +16,7 @@ def check_chunks(args: argparse.Namespace) -> None:
     if args.ckpt_dir is not None:
         raise UserError("--model_dir and --ckpt_dir name two models: give one")
     fixed = {"device": "cpu", "dtype": "fp32", "cache_kind": None, "trace": None, "decode_plan": "none"}
+    fixed |= dict.fromkeys(("cache_budget_mb", "adapter_dir", "memory_dir", "routing_strategy"))
     for flag, value in fixed.items():
         if getattr(args, flag) != value:
             raise UserError(f"--{flag} does not go with --model_dir: the export fixed how chunks compute")

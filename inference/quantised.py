@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.errors import needed
-from models.lora import LoraLinear, merge_lora
 from models.memory import ChapterRouter
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -95,8 +94,6 @@ def put(thinker: nn.Module, name: str, module: nn.Module) -> None:
 
 def swap_linears(thinker: nn.Module, method: str, parts: dict | None = None) -> nn.Module:
     """Quantise every matrix, in place; `parts` are codes and scales that were read."""
-    if any(isinstance(module, LoraLinear) for module in thinker.modules()):
-        merge_lora(thinker)
     for name, linear in linears(thinker).items():
         shape = tuple(linear.weight.shape)
         made = encode(linear.weight, method) if parts is None else parts[name]
@@ -123,8 +120,6 @@ class DynamicInt8(nn.Module):
 
 def dynamic_int8(thinker: nn.Module, parts: dict | None = None) -> nn.Module:
     """Dynamic int8 of every matrix, in place; `parts` are codes and scales that were read."""
-    if any(isinstance(module, LoraLinear) for module in thinker.modules()):
-        merge_lora(thinker)
     for name, linear in linears(thinker).items():
         if parts is None:
             scale = float(linear.weight.abs().max().clamp_min(1e-12)) / 127

@@ -4,6 +4,7 @@ import io
 import os
 import stat
 from dataclasses import dataclass
+from math import inf
 from pathlib import Path
 from typing import BinaryIO
 
@@ -21,8 +22,8 @@ class Limits:
 
     def __post_init__(self) -> None:
         for name, value in vars(self).items():
-            if not value > 0:
-                raise UserError(f"{name} must be above 0, not {value}")
+            if not 0 < value < inf:
+                raise UserError(f"{name} must be above 0 and finite, not {value}")
 
 
 LIMITS = Limits()

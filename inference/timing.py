@@ -44,7 +44,7 @@ class Timing:
             return f"  {part} time: {1000 * seconds:.2f} ms ({1000 * seconds / each:.2f} ms/token)"
 
         return "\n".join((
-            *("TIMING STATISTICS", "-" * 51, "Prompt processing:"),
+            *("TIMING STATISTICS", "-" * 50, "Prompt processing:"),
             f"  Tokens: {self.prompt_tokens}",
             f"  Model forward time: {1000 * self.prefill:.2f} ms",
             f"  Speed: {rate(self.prompt_tokens, self.prefill):.2f} tokens/sec",

@@ -31,7 +31,7 @@ WIDTH = 300  # prefixes that are followed, and so the most hypotheses
 PRUNE = 16.0  # nats: prefixes so much below the best are given up
 MIN_LOG_PROB = -6.0  # nats: labels below it in a frame are not tried there
 LM_WEIGHT = 1.2  # of the n-gram log-probability beside CTC's
-LETTER_BONUS = 1.5  # nats a letter, or texts of fewer and longer words would win
+LETTER_BONUS = 1.5  # nats a letter beside the n-gram, which prefers texts of fewer and longer words
 NEVER = -1e9  # log of zero; finite, so that differences of two are
 
 
@@ -54,9 +54,9 @@ class Prefix:
     text: str
     ends_in_label: float  # of all alignments whose last frame is its last letter
     ends_in_blank: float  # and of those whose last frame is a blank
-    lm: float  # n-gram score of its whole words
-    context: Context  # of them
-    begun: float  # n-gram score of the word that has begun
+    fused: float  # weighted n-gram score of its whole words, and the bonus of letters
+    context: Context  # of the n-gram after them
+    begun: float  # weighted n-gram score of the word that has begun
 
     def ctc(self) -> float:
         """Log-probability of all alignments."""
@@ -64,7 +64,7 @@ class Prefix:
 
     def score(self) -> float:
         """What prefixes are compared by."""
-        return self.ctc() + LM_WEIGHT * (self.lm + self.begun) + LETTER_BONUS * len(self.text)
+        return self.ctc() + self.fused + self.begun
 
 
 def log_add(a: float, b: float) -> float:
@@ -125,7 +125,7 @@ def _entry(after: dict[str, Prefix], text: str, known: Prefix) -> Prefix:
     """The entry of a prefix in the next frame, with no alignment yet."""
     entry = after.get(text)
     if entry is None:
-        entry = Prefix(text, NEVER, NEVER, known.lm, known.context, known.begun)
+        entry = Prefix(text, NEVER, NEVER, known.fused, known.context, known.begun)
         after[text] = entry
     return entry
 
@@ -135,11 +135,12 @@ def _grow(prefix: Prefix, letter: str, lm: NgramLM | None) -> Prefix:
     text = prefix.text + letter
     if lm is None:
         return Prefix(text, NEVER, NEVER, 0.0, prefix.context, 0.0)
+    fused = prefix.fused + LETTER_BONUS
     if letter == " ":
         cost, context = lm.step(prefix.context, prefix.text.rsplit(" ", 1)[-1])
-        return Prefix(text, NEVER, NEVER, prefix.lm + cost, context, 0.0)
-    begun = lm.begins(text.rsplit(" ", 1)[-1])
-    return Prefix(text, NEVER, NEVER, prefix.lm, prefix.context, begun)
+        return Prefix(text, NEVER, NEVER, fused + LM_WEIGHT * cost, context, 0.0)
+    begun = LM_WEIGHT * lm.begins(text.rsplit(" ", 1)[-1])
+    return Prefix(text, NEVER, NEVER, fused, prefix.context, begun)
 
 
 def _finish(prefix: Prefix, lm: NgramLM | None) -> Hypothesis:
@@ -148,5 +149,5 @@ def _finish(prefix: Prefix, lm: NgramLM | None) -> Hypothesis:
     if lm is None or not prefix.text:
         return Hypothesis(text, prefix.score())
     whole = prefix if prefix.text[-1] == " " else _grow(prefix, " ", lm)
-    score = whole.lm + lm.log_prob(whole.context, EDGE)
-    return Hypothesis(text, prefix.ctc() + LM_WEIGHT * score + LETTER_BONUS * len(text))
+    end = LM_WEIGHT * lm.log_prob(whole.context, EDGE) - LETTER_BONUS  # its last blank is no letter
+    return Hypothesis(text, prefix.ctc() + whole.fused + end)

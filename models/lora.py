@@ -138,6 +138,8 @@ def load_lora(thinker: Thinker, folder: str | Path) -> Thinker:
         raise UserError(f"{folder}: {odd[0]} is not supported")
     names = values.get("target_modules")
     names = sorted(names) if isinstance(names, list) else [str(names)]
+    if lacking := [name for name in ("r", "lora_alpha") if name not in values]:
+        raise UserError(f"{folder / CONFIG} lacks {lacking[0]}")
     config = LoraConfig(values["r"], values["lora_alpha"], tuple(n.split(".")[-1] for n in names))
     tensors = {k.removeprefix(PREFIX): v for k, v in read_tensors(folder, FILE).items()}
     add_lora(thinker, config)

@@ -205,6 +205,7 @@ class MemoryAdapter(Thinker):
         adapter = cls.__new__(cls)
         nn.Module.__init__(adapter)
         adapter.config, adapter.folder, adapter.int8 = thinker.config, thinker.folder, thinker.int8
+        adapter.rounded_from = thinker.rounded_from
         for name, part in thinker.named_children():
             adapter.add_module(name, part.requires_grad_(False))
         adapter._remember(memory)
@@ -308,12 +309,12 @@ class MemoryAdapter(Thinker):
             raise UserError(f"{folder} holds no memory bank (train one: python train.py memory)")
         if thinker is None:
             raise UserError(f"{folder}: a memory bank needs the Thinker that it was trained on")
-        if not thinker.int8 and values.get("base_model") != fingerprint(thinker):
+        if values.get("base_model") != fingerprint(thinker):
             raise UserError(
                 f"{folder} was trained on another Thinker than this one: "
                 "train it anew with python train.py memory --init_from FOLDER"
             )
-        config = config_from_dict(MemoryConfig, values["memory"], str(folder / "config.json"))
+        config = config_from_dict(MemoryConfig, values.get("memory"), str(folder / "config.json"))
         adapter = cls.around(thinker, config)
         tensors = {k.removeprefix(PREFIX): v for k, v in read_tensors(folder, name).items()}
         load_strict(adapter.memory, tensors, str(folder / f"{name}.safetensors"))
@@ -322,6 +323,8 @@ class MemoryAdapter(Thinker):
 
 def fingerprint(thinker: Thinker) -> str:
     """First 16 hex digits of the SHA-256 of a Thinker's weights in bf16, memory left out."""
+    if thinker.rounded_from:
+        return thinker.rounded_from
     digest = hashlib.sha256()
     for key, value in sorted(thinker.state_dict().items()):
         if not key.startswith(PREFIX):

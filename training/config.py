@@ -50,7 +50,7 @@ class TrainConfig:
             value = getattr(self, name)
             try:
                 cast = kind(value)
-            except (TypeError, ValueError):
+            except (TypeError, ValueError, OverflowError):
                 cast = None
             if cast is None or (kind is int and cast != value):
                 raise UserError(f"train.{name} must be of type {kind.__name__}, not {value!r}")
@@ -110,10 +110,15 @@ def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text:
 
 def parse_value(text: str) -> Any:
     """A YAML scalar or list; unlike YAML 1.1, `1e-3` is a number."""
+    if "e" in text.lower():
+        try:
+            return float(text)
+        except ValueError:
+            pass  # a word
     try:
-        return float(text) if "e" in text.lower() else yaml.safe_load(text)
-    except ValueError:
         return yaml.safe_load(text)
+    except yaml.YAMLError:
+        raise UserError(f"--set {text}: not a value that YAML can read") from None
 
 
 def identity(stage: str, preset: str, seed: int, section: dict[str, Any]) -> dict[str, Any]:
@@ -134,6 +139,8 @@ def check_same(old: dict[str, Any], new: dict[str, Any], run_dir: Path) -> None:
     """Refuses to go on with a run whose settings differ in a way that matters."""
     before, now = _flat(old), _flat(new)
     free = {f"train.{name}" for name in FREE}
+    if "data.adversary_from" in now:  # a share of the steps: with more of them it begins elsewhere
+        free -= {"train.steps"}
     different = [
         f"{key} was {before.get(key, 'absent')}, is {now.get(key, 'absent')}"
         for key in sorted((before.keys() | now.keys()) - free)

@@ -63,6 +63,10 @@ def start(device: str | None) -> World:
         device = "cuda" if torch.cuda.is_available() else "cpu"
     if device.startswith("cuda") and not torch.cuda.is_available():
         raise UserError(f"--device {device}: no CUDA device here; use --device cpu")
+    try:
+        torch.empty(0, device=device)
+    except (RuntimeError, AssertionError) as error:
+        raise UserError(f"--device {device}: {str(error).splitlines()[0]}") from None
     size = int(os.environ.get("WORLD_SIZE", "1"))
     if size == 1:
         return World(device=torch.device(device))

@@ -29,10 +29,10 @@ class Remembered:
         new = {key: image for key, image in zip(keys, images, strict=True) if key not in self.tokens}
         device = next(self.encoder.parameters()).device
         if new:
-            pixels = torch.stack([picture(image) for image in new.values()])  # (n, 3, 224, 224)
-            with torch.no_grad():
-                encoded = self.encoder(pixels.to(device)).cpu()  # (n, 50, C)
-            self.tokens |= {key: row.clone() for key, row in zip(new, encoded, strict=True)}
+            pixels = [picture(image)[None].to(device) for image in new.values()]  # each (1, 3, 224, 224)
+            with torch.no_grad():  # one at a time: company changes the last bits, and resuming changes it
+                encoded = [self.encoder(one)[0].cpu() for one in pixels]  # each (50, C)
+            self.tokens |= dict(zip(new, encoded, strict=True))
         tokens = torch.stack([self.tokens[key] for key in keys])  # (N, 50, C)
         for key in list(islice(self.tokens, max(0, len(self.tokens) - self.room))):
             del self.tokens[key]

@@ -93,7 +93,7 @@ def finished(run_dir: Path, who: dict[str, Any]) -> bool:
     if not record.exists():
         return False
     done = json.loads(record.read_text(encoding="utf-8"))
-    check_same({key: done.get(key, {}) for key in who}, who, run_dir)
+    check_same({key: done.get(key, {}) for key in {*who, "lora"}}, who, run_dir)
     return not who["train"] or who["train"]["steps"] <= done["train"]["steps"]
 
 

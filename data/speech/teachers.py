@@ -13,6 +13,7 @@ The command goes on where it was cut off.
 import argparse
 import random
 import re
+import sys
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -165,4 +166,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    one_line_errors(main)()
+    sys.exit(one_line_errors(main)())

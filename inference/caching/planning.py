@@ -116,16 +116,13 @@ def kept(
         interval = config.cache_plan_probe_interval_sec
         return not config.cache_plan_probe or is_fresh(plan, interval, time.time())
 
-    if key in memory and fresh(memory[key]):
-        return memory[key]
     path = Path(config.cache_plan_path) if config.cache_plan_path else None
-    plans = read_plans(path) if path else {}
-    if key not in plans or not fresh(plans[key]):
-        plans[key] = {"probed": time.time()} | measure()
-        if path:
-            write_plans(path, plans)
-    memory[key] = plans[key]
-    return plans[key]
+    saved = read_plans(path) if path else {}
+    known = [plans[key] for plans in (memory, saved) if key in plans and fresh(plans[key])]
+    memory[key] = known[0] if known else {"probed": time.time()} | measure()
+    if path and not (key in saved and fresh(saved[key])):
+        write_plans(path, saved | {key: memory[key]})
+    return memory[key]
 
 
 def plan_cache(

@@ -22,6 +22,7 @@ from inference.speculative.config import MAX_K, TRIAL, SpeculativeConfig, specul
 from inference.speculative.draft import NgramDraft, PromptLookup, ThinkerDraft, distribution
 from inference.speculative.table import SHIPPED, DraftTable
 from inference.stopping import StopWatch
+from models.errors import UserError
 from models.omni import thinker_of
 from models.thinker import Thinker
 
@@ -76,6 +77,12 @@ def agreement(drafted: list[int], likeliest: list[int]) -> int:
     return right
 
 
+def check_routing(thinker: Thinker) -> None:
+    """Refuse a memory bank that routes on several positions: wrong guesses would be among them."""
+    if any(strategy.keeps_history for strategy in getattr(thinker, "strategies", ())):
+        raise UserError("a draft and this memory bank would change answers: use --routing_strategy token")
+
+
 class SpeculativeGenerator(Generator):
     """A `Generator` that takes several tokens a step where the draft guesses well."""
 
@@ -90,6 +97,7 @@ class SpeculativeGenerator(Generator):
     ) -> None:
         """`config` may be a plain GenerateConfig; `draft_model` a draft, or a smaller model itself."""
         config = speculative(config, DEFAULT)
+        check_routing(thinker_of(target_model))
         super().__init__(target_model, config, reserve, tokenizer, device)
         config = self.config
         model = thinker_of(draft_model)

@@ -59,9 +59,18 @@ def test_answers_are_judged_by_what_they_are_about() -> None:
 
 def test_figures_are_by_group_and_place() -> None:
     answers = [Answered("talk_after", "quiz", 1, True), Answered("back", "name", 5, False)]
-    figures = counted("dialogue", answers)
+    figures = counted("dialogue", [answers, answers])
     assert figures["dialogue/all"].value == 0.5 and figures["dialogue/said: quiz"].value == 1.0
-    assert figures["dialogue/turns 5 to 8"].value == 0.0 and figures["dialogue/back"].n == 1
+    assert figures["dialogue/turns 5 to 8"].value == 0.0 and figures["dialogue/back"].n == 2
+
+
+def test_intervals_are_of_whole_dialogues() -> None:
+    """Sixteen turns that are all right or all wrong say no more than one."""
+    answers = [[Answered("back", "name", 1, right)] * 16 for right in (True, False) * 4]
+    found = counted("dialogue", answers)["dialogue/back"]
+    alone = counted("dialogue", [[Answered("back", "name", 1, right)] for right in (True, False) * 4])
+    assert found.n == 128 and found.low == alone["dialogue/back"].low < 0.25
+    assert counted("dialogue", answers[:1])["dialogue/back"].low is None
 
 
 def test_a_dialogue_is_one_session(nano_omni_dir, monkeypatch) -> None:
@@ -87,4 +96,4 @@ def test_a_dialogue_is_one_session(nano_omni_dir, monkeypatch) -> None:
 
 @pytest.mark.parametrize("place", [1, interleaved.TURNS])
 def test_every_place_is_counted(place: int) -> None:
-    assert len(counted("v", [Answered("talk_before", "name", place, True)])) == 3
+    assert len(counted("v", [[Answered("talk_before", "name", place, True)]])) == 3

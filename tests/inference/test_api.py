@@ -1,5 +1,7 @@
 """Tensors, ids and plain text in, the same kind out: the names that inference guides document."""
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -14,8 +16,9 @@ from inference import (
     load_model,
     sample_top_p,
 )
-from inference.api import tokenizer_beside
+from inference.api import as_prompts, padding, settings, tokenizer_beside
 from models.errors import UserError
+from models.omni import thinker_of
 
 IDS = [1, 40, 50, 60, 90]
 
@@ -116,6 +119,43 @@ def test_do_sample_is_greedy_or_not():
     assert GenerateConfig(do_sample=False, temperature=0.7).temperature == 0.0
     assert GenerateConfig(do_sample=True).temperature == 1.0
     assert GenerateConfig(do_sample=True, temperature=0.7).temperature == 0.7
+    assert replace(GenerateConfig(do_sample=True), temperature=0.0).temperature == 0.0
+
+
+def test_temperature_0_is_greedy_whatever_else_is_asked(omni):
+    asked = {"max_new_tokens": 6, "top_k": 0}
+    greedy = generate(omni.model, omni.tokenizer, "Once", **asked)
+    for seed in range(3):
+        given = asked | {"temperature": 0.0, "do_sample": True, "seed": seed}
+        assert generate(omni.model, omni.tokenizer, "Once", **given) == greedy
+
+
+def test_a_long_text_keeps_its_end_and_room_for_the_reply(omni):
+    text = "Once upon a time there was a dog. " * 40
+    media = torch.randn(1, 5, thinker_of(omni.model).config.hidden_size)
+    for given in ({}, {"multimodal_emb": media}):
+        with pytest.warns(UserWarning, match="longer than the context"):
+            assert generate(omni.model, omni.tokenizer, text, ctx=64, max_new_tokens=6, **given)
+    with pytest.raises(UserError, match="64"):
+        generate(omni.model, omni.tokenizer.encode(text), ctx=64)
+
+
+def test_without_a_cache_stop_strings_hold_and_beams_are_refused(omni):
+    asked = {"max_new_tokens": 12, "use_cache": False}
+    whole = generate(omni.model, omni.tokenizer, "Once", **asked)
+    stop = (whole[3:5],)
+    assert len(generate(omni.model, omni.tokenizer, "Once", stop_strings=stop, **asked)) < len(whole)
+    with pytest.raises(UserError, match="num_beams"):
+        generate(omni.model, omni.tokenizer, "Once", num_beams=2, **asked)
+
+
+def test_end_and_padding_are_those_of_the_model(nano_text_dir):
+    """Another family's ids: our 2 and 3 are ordinary tokens there."""
+    model = load_model(nano_text_dir)
+    model.config = replace(model.config, eos_token_id=7, pad_token_id=9)
+    assert settings(None, model, None, {}).eos_token_id == 7
+    rows = torch.tensor([[3, 5, 6, 3], [9, 9, 5, 6]])
+    assert [prompt.ids for prompt in as_prompts(rows, None, padding(model, None))] == [[3, 5, 6, 3], [5, 6]]
 
 
 @pytest.mark.parametrize("call, words", [

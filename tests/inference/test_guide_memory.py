@@ -214,11 +214,26 @@ def test_quantize_full_model(model, tmp_path, method, suffix):
     again = load_quantized(path)
     ids = torch.tensor([[1, 5, 300, 301, 302, 2, 7]])
     assert torch.allclose(made(ids).float(), again(ids).float(), atol=1e-4)
+    assert [type(one) for one in again.strategies] == [HybridRouter] * len(again.routers)
     wrong = model(ids).float().flatten().unsqueeze(0)
     near = torch.cosine_similarity(wrong, again(ids).float().flatten().unsqueeze(0))
     assert float(near) > 0.99
     full = sum(p.numel() * 4 for p in model.parameters())
     assert path.stat().st_size < full * {"fp32": 1.05, "fp16": 0.55, "bf16": 0.55}.get(method, 0.4)
+
+
+@pytest.mark.parametrize("method", ["bf16", "dynamic"])
+@torch.no_grad()
+def test_an_adapter_is_merged_before_a_model_is_stored(tmp_path, method):
+    from models.thinker import Thinker
+
+    thinker = add_lora(Thinker.from_pretrained(BASE), LoraConfig())
+    for module in adapted(thinker).values():
+        torch.nn.init.normal_(module.lora_B.weight, std=0.05)
+    made = quantize_full_model(thinker, method=method, output_path=tmp_path / "small.safetensors")
+    ids = torch.tensor([[1, 50, 60]])
+    assert torch.allclose(made(ids).float(), load_quantized(tmp_path / "small.safetensors")(ids).float(), atol=1e-4)
+    assert adapted(thinker), "the model itself keeps its adapter"
 
 
 @pytest.mark.parametrize("bits", [8, 4])

@@ -14,7 +14,6 @@ A, B, SPACE = (ALPHABET.index(letter) + 1 for letter in "ab ")
 
 
 def test_without_a_language_model_a_text_scores_as_all_alignments_that_spell_it(monkeypatch):
-    monkeypatch.setattr("models.ctc.LETTER_BONUS", 0.0)
     monkeypatch.setattr("models.ctc.PRUNE", 100.0)
     torch.manual_seed(3)
     scores = torch.full((5, LABELS), -1e4)

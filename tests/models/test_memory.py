@@ -1,12 +1,14 @@
 """A memory bank leaves the Thinker alone until it has learnt, and answers alike however it is run."""
 
+import json
+
 import pytest
 import torch
 
-from inference import generate
+from inference import Generator, PromptLookup, SpeculativeGenerator, generate
 from inference.config import GenerateConfig
 from inference.generation import generate_batch
-from inference.memory import set_strategy
+from inference.memory import attach_memory, set_strategy
 from inference.omni import Omni
 from inference.prompt import Prompt
 from models.errors import UserError
@@ -123,6 +125,30 @@ def test_a_folder_loads_onto_its_own_thinker_only(tmp_path):
     assert torch.allclose(again.memory.chapters, adapter.memory.chapters, atol=0.02)
     with pytest.raises(UserError, match="another Thinker"):
         MemoryAdapter.from_pretrained(tmp_path, thinker=Thinker(SIZES))
+
+
+def test_a_rounded_thinker_is_told_from_another(tmp_path, nano_omni_dir):
+    omni = Omni.from_pretrained(nano_omni_dir)
+    MemoryAdapter.around(thinker_of(omni.model), MemoryConfig(num_chapters=4, layers=[0])).save_pretrained(tmp_path)
+    attach_memory(Omni.from_pretrained(nano_omni_dir, dtype="int8"), tmp_path)
+    values = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(values | {"base_model": "0" * 16}))
+    with pytest.raises(UserError, match="another Thinker"):
+        attach_memory(Omni.from_pretrained(nano_omni_dir, dtype="int8"), tmp_path)
+
+
+@pytest.mark.parametrize("strategy", STRATEGIES)
+def test_a_draft_goes_with_a_bank_that_routes_token_by_token_alone(strategy):
+    """Several guesses are read at once: other strategies would route on the wrong ones."""
+    adapter = set_strategy(made(), strategy)
+    if strategy != "token":
+        with pytest.raises(UserError, match="--routing_strategy token"):
+            SpeculativeGenerator(adapter, PromptLookup())
+        return
+    prompt, asked = Prompt([1, 5, 9, 5, 9, 5]), GenerateConfig(max_new_tokens=24, native="off")
+    assert list(SpeculativeGenerator(adapter, PromptLookup(), asked).stream(prompt)) == list(
+        Generator(adapter, asked).stream(prompt)
+    )
 
 
 @pytest.mark.parametrize(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from itertools import pairwise
@@ -14,9 +15,10 @@ from torch.optim import AdamW, Muon
 
 import train
 from models.errors import UserError
-from training.config import PRESETS, TrainConfig, apply_override, load_preset
+from training.config import PRESETS, TrainConfig, apply_override, check_same, identity, load_preset
 from training.objective import COUNTED, EXTRA, STAGES, Paths, slice_bounds
 from training.optimizer import SharedMuon, decay_start, lr_at, make_optimizers
+from training.stage import finished
 
 TRAINED = [stage for stage in STAGES if stage not in COUNTED]
 
@@ -91,7 +93,10 @@ def test_overrides() -> None:
     assert {sections[s]["train"]["lr"] for s in TRAINED} == {1e-3}
     apply_override(sections, ["thinker"], "vision.train.steps=7")
     assert sections["vision"]["train"]["steps"] == 7
-    for wrong in ("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3"):
+    larger = load_preset("tiny")
+    apply_override(larger, ["vision"], "data.styles=[noto, fxemoji]")
+    assert larger["vision"]["data"]["styles"] == ["noto", "fxemoji"]
+    for wrong in ("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3", "train.lr=[e"):
         with pytest.raises(UserError):
             apply_override(sections, ["thinker"], wrong)
 
@@ -101,6 +106,7 @@ def test_overrides() -> None:
     [
         ({"lr": "fast"}, "train.lr must be of type float"),
         ({"steps": 1.5}, "train.steps must be of type int"),
+        ({"steps": float("inf")}, "train.steps must be of type int"),
         ({"optimizer": "sgd"}, "unknown optimizer 'sgd'"),
         ({"speed": 1}, "unknown train setting speed"),
         ({"batch_size": 0}, "train.batch_size must be at least 1"),
@@ -109,6 +115,29 @@ def test_overrides() -> None:
 def test_wrong_train_settings(values: dict, message: str) -> None:
     with pytest.raises(UserError, match=message):
         TrainConfig.from_dict({"steps": 1, "batch_size": 1, "lr": 1.0} | values)
+
+
+def test_a_longer_run_of_the_vocoder_is_another_run(tmp_path: Path) -> None:
+    """Its discriminators join at a share of the steps."""
+    asked = [
+        identity("vocoder", "tiny", 0, {"train": {"steps": n, "batch_size": 1, "lr": 1.0}, "data": data})
+        for data in ({"adversary_from": 0.3}, {}) for n in (10, 20)
+    ]
+    with pytest.raises(UserError, match="train.steps was 10, is 20"):
+        check_same(asked[0], asked[1], tmp_path)
+    check_same(asked[2], asked[3], tmp_path)
+
+
+def test_a_finished_adapter_is_not_the_stage_itself(tmp_path: Path) -> None:
+    plain = identity("thinker", "nano", 0, {"train": {"steps": 1, "batch_size": 1, "lr": 1.0}})
+    (tmp_path / "final").mkdir()
+    for record in (plain, plain | {"lora": {"rank": 8}}):
+        (tmp_path / "final" / "training.json").write_text(json.dumps(record))
+        if "lora" not in record:
+            assert finished(tmp_path, plain)
+            continue
+        with pytest.raises(UserError, match="lora.rank was 8, is absent"):
+            finished(tmp_path, plain)
 
 
 def test_missing_stage_names_its_command(tmp_path: Path) -> None:
@@ -125,7 +154,9 @@ def test_missing_stage_names_its_command(tmp_path: Path) -> None:
         (["thinker", "--set", "model.hiden=3"], "no stage here has a setting model.hiden"),
         (["thinker", "--real_dir", "/nowhere"], "--real_dir /nowhere: no such folder"),
         (["thinker", "--device", "cuda"], "no CUDA device here"),
+        (["thinker", "--device", "gpu"], "--device gpu: "),
         (["thinker", "--steps", "0"], "train.steps must be at least 1"),
+        (["thinker", "--seed", "-1"], "--seed not below 0"),
     ],
 )
 def test_train_py_refuses(arguments: list[str], message: str, tmp_path: Path) -> None:

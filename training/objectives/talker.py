@@ -217,7 +217,8 @@ class TalkerObjective:
         self.said = [entry for entry in self.train.words() if learnable(*entry)]
         self.lexicon = [entry for entry in read_lexicon(lexicon, "train") if learnable(*entry)]
         held_out = read_lexicon(lexicon, "dev") or self.lexicon
-        self.unseen = [entry for entry in held_out if learnable(*entry)][:400]
+        taught = {word for word, _ in self.said}  # whatever part of the lexicon they are of
+        self.unseen = [one for one in held_out if learnable(*one) and one[0] not in taught][:400]
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
         """This rank's utterances of similar length, and words to spell."""

@@ -111,6 +111,9 @@ def test_plans_are_kept_until_they_are_old(tmp_path, omni, monkeypatch):
     config = replace(config, cache_plan_probe=False)
     ask(999 * DAY, "c", memory)
     assert measured[-1] == 99 * DAY, "a plan may be said to hold for ever"
+    path.unlink()
+    ask(999 * DAY, "c", memory)
+    assert measured[-1] == 99 * DAY and set(read_plans(path)) == {"c"}, "what is known is written, too"
 
 
 def test_a_file_that_is_no_plan_is_refused_and_kept(tmp_path):
