@@ -163,7 +163,7 @@ class Answer:
         if self.prepared.silent:
             self.job.reply = self.service.omni.tokenizer.encode(NO_SPEECH)
             for token in self.job.reply:
-                yield Token(token)
+                yield Token(token, 0.0)  # certain: no model chose it
         elif beams_for(self.config, self.prepared.prompt) > 1:
             reply = await self.service.work("compute", self._search)
             self.job.reply = reply

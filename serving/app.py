@@ -55,8 +55,9 @@ class Counted:
     async def __call__(self, scope, receive, send) -> None:
         async def watched(message) -> None:
             if message["type"] == "http.response.start":
-                path = scope["path"] if scope["path"].startswith("/v1/") else "page"
-                path = "unknown" if message["status"] == 404 else path
+                route = scope.get("route")  # none of the page's files has one
+                path = "page" if route is None else route.path
+                path = "unknown" if message["status"] in (404, 405) else path
                 self.metrics.requests.labels(path, message["status"]).inc()
             await send(message)
 
@@ -90,12 +91,12 @@ def add_errors(app: FastAPI) -> None:
     async def _(request: Request, error: HTTPException):
         message = str(error.detail)
         if error.status_code in (404, 405):
-            message = f"there is no {request.method} {request.url.path[:80]}"
+            message = f"there is no {request.method} {request.scope['path'][:80]}"
         return answered(ApiError(message, error.status_code))
 
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception):
-        log.error("%s failed", request.url.path, exc_info=error)
+        log.error("%s failed", request.scope["path"], exc_info=error)
         return answered(ApiError("the server failed at this request and logged why", 500))
 
 
@@ -150,6 +151,10 @@ def add_api(app: FastAPI, service: Service) -> None:
     @app.websocket("/v1/realtime")
     async def _(socket: WebSocket):
         await realtime.serve(service, socket)
+
+    @app.api_route("/v1/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+    async def _(rest: str):
+        raise HTTPException(404)  # before the page's files, which take GET alone
 
 
 def add_page(app: FastAPI, service: Service) -> None:

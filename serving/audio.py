@@ -3,6 +3,7 @@
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
 from pathlib import PurePath
+from threading import Event
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -17,7 +18,7 @@ from serving.errors import ApiError, not_found
 from serving.media import Media, files_of
 from serving.schema import SpeechBody
 from serving.service import MODEL, Service, Speech, listed
-from serving.streaming import Streamed, unless_gone
+from serving.streaming import Gone, Streamed, unless_gone
 
 FORMATS = ("json", "text", "verbose_json")
 GRANULARITIES = {"word", "segment"}
@@ -73,15 +74,25 @@ async def transcription(service: Service, request: Request):
     kind = form.get("response_format", "json")
     timed = kind == "verbose_json"
 
+    unwanted = Event()
+
     def work() -> tuple[list[Segment], float]:
         seconds = [0.0]
+
+        def progress(done: float, _: float) -> None:
+            if unwanted.is_set():
+                raise Gone  # nobody waits for the rest
+            seconds.append(done)
+
         with files_of([media]) as paths:
             (path,) = paths["audio"]
-            found = service.omni.segments(path, lambda done, _: seconds.append(done), word_times=timed)
-            return list(found), seconds[-1]
+            return list(service.omni.segments(path, progress, word_times=timed)), seconds[-1]
 
     with service.place():
-        segments, seconds = await unless_gone(request, service.work("compute", work))
+        try:
+            segments, seconds = await unless_gone(request, service.work("upload", work))
+        finally:
+            unwanted.set()
     text = " ".join(segment.text for segment in segments)
     if kind == "text":
         return PlainTextResponse(text + "\n")

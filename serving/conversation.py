@@ -154,6 +154,7 @@ class Conversations:
         self.omni, self.thinking = omni, thinking
         self.turns = Recent(TURNS)
         self.replies = Recent(REPLIES)
+        self.opening = Lock()  # one picture's pixels in memory at a time
 
     def remember(self, ids: list[int]) -> None:
         """Note the tokens of an answer: when its text comes back, it is read as they were."""
@@ -207,7 +208,7 @@ class Conversations:
                 f"a message is longer than the context: {room} tokens are left for it",
                 code="context_length_exceeded", param="messages",
             )
-        with files_of(turn.media) as paths:
+        with self.opening, files_of(turn.media) as paths:
             asked = self.omni.take(turn.text, paths["image"], paths["audio"], paths["video"], config)
         if asked.silent:
             return Prompt([])

@@ -131,6 +131,8 @@ class Engine(Worker):
         """Queue a job. Call from any thread."""
         job.marks = marks_of(job.prompt, *self.media)
         with self.changed:
+            if self.closed:
+                raise RuntimeError("the server stops")
             self.waiting.append(job)
             self.changed.notify()
 

@@ -6,7 +6,7 @@ and the time its upload takes. Refusals have OpenAI's shape.
 
 import asyncio
 import hmac
-from urllib.parse import urlsplit
+from urllib.parse import SplitResult, urlsplit
 
 from serving.errors import ApiError, error_bytes
 
@@ -66,7 +66,7 @@ class Guard:
         if self.local and name_of(host) not in LOOPBACK:
             raise ApiError(f"this server is for this machine only, not for {host[:80]!r}", 403)
         origin = headers.get("origin")
-        if origin is not None and urlsplit(origin).netloc != host:
+        if origin is not None and parts_of(origin).netloc != host:
             raise ApiError(f"pages of {origin[:80]!r} may not use this server", 403)
         path = scope["path"]
         guarded = path.startswith("/v1") or path == "/metrics"
@@ -78,7 +78,15 @@ class Guard:
 
 def name_of(host: str) -> str:
     """A host without its port."""
-    return urlsplit(f"//{host}").hostname or ""
+    return parts_of(f"//{host}").hostname or ""
+
+
+def parts_of(url: str) -> SplitResult:
+    """Its parts; none where it is no URL."""
+    try:
+        return urlsplit(url)
+    except ValueError:
+        return urlsplit("")
 
 
 def key_of(headers: dict[str, str]) -> str:

@@ -4,6 +4,7 @@ import asyncio
 import json
 import logging
 from contextlib import suppress
+from math import inf
 
 import numpy as np
 from starlette.responses import JSONResponse
@@ -13,9 +14,11 @@ from serving.activity import Paused, Started, Stopped, TurnDetector
 from serving.encoding import WIRE_RATE, Resampler
 from serving.errors import ApiError, not_found
 from serving.realtime_items import (
+    MAX_BYTES,
     MAX_ITEMS,
     RATE,
     Item,
+    check_pictures,
     pcm_samples,
     read_item,
 )
@@ -110,14 +113,15 @@ class Connection:
     async def _send_all(self) -> None:
         with suppress(WebSocketDisconnect, RuntimeError):
             while self.unsent.qsize() < MAX_UNSENT:
-                await self.socket.send_text(json.dumps(await self.unsent.get(), ensure_ascii=False))
+                await self.socket.send_text(json.dumps(await self.unsent.get()))
 
     async def _read_all(self) -> None:
         while (message := await self.socket.receive())["type"] != "websocket.disconnect":
             event_id = None
             try:
                 event = parse_event(message)
-                event_id = event.get("event_id")
+                named = event.get("event_id")
+                event_id = named if isinstance(named, str) else None
                 if event["type"] not in self.handlers:
                     unknown = f"unknown event {event['type'][:80]!r}"
                     raise ApiError(unknown, code="unknown_event", param="type")
@@ -262,8 +266,8 @@ class Connection:
         """Add an item to the end of the conversation."""
         before = next(reversed(self.items), None)
         self.items[item.id] = item
-        while len(self.items) > MAX_ITEMS:  # far more than the context holds
-            self.items.pop(next(iter(self.items)))
+        while len(self.items) > MAX_ITEMS or sum(i.size for i in self.items.values()) > MAX_BYTES:
+            self.items.pop(next(iter(self.items)))  # both are far more than the context holds
         self.send("conversation.item.added", item=item.shown(), previous_item_id=before)
         if done:
             self.send("conversation.item.done", item=item.shown(), previous_item_id=before)
@@ -282,6 +286,7 @@ class Connection:
         if name is not None and (not isinstance(name, str) or len(name) > 64 or name in self.items):
             raise ApiError("id must be new, and text of up to 64 characters", param="item.id")
         item, sounds = read_item(values, name or new_id("item"))
+        await self.service.work("prepare", check_pictures, item, self.service.omni.limits)
         if sounds:
             item.words = self._words(np.concatenate(sounds))
         self.add(item)
@@ -297,7 +302,7 @@ class Connection:
 
     async def _truncate(self, event: dict) -> None:
         item, played = self._item(event), event.get("audio_end_ms")
-        if not isinstance(played, int | float) or isinstance(played, bool) or not played >= 0:
+        if not isinstance(played, int | float) or isinstance(played, bool) or not 0 <= played < inf:
             raise ApiError("audio_end_ms must be 0 or more", param="audio_end_ms")
         if item.role != "assistant" or not item.spoken:
             raise ApiError("only a spoken answer can be truncated", param="item_id")

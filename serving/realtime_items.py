@@ -6,14 +6,15 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from inference.media import SAMPLE_RATE
+from inference.media import SAMPLE_RATE, Limits, load_image
 from serving.conversation import Asking
 from serving.encoding import WIRE_RATE, Resampler
 from serving.errors import ApiError
-from serving.media import Media, from_base64, from_data_uri
+from serving.media import Media, files_of, from_base64, from_data_uri
 
 RATE = SAMPLE_RATE  # Hz, as the model hears
 MAX_ITEMS = 512
+MAX_BYTES = 64_000_000  # of the texts and pictures of a conversation
 
 
 @dataclass
@@ -45,6 +46,11 @@ class Item:
             "id": self.id, "object": "realtime.item", "type": "message", "status": self.status,
             "role": self.role, "content": content,
         }
+
+    @property
+    def size(self) -> int:
+        """Bytes of its pictures, characters of its text."""
+        return len(self.text) + sum(len(one.content) for one in self.media)
 
     def known_words(self) -> str | None:
         done = self.words.done() and not self.words.cancelled() and not self.words.exception()
@@ -112,6 +118,21 @@ def read_item(values: dict, name: str) -> tuple[Item, list[np.ndarray]]:
     return item, sounds
 
 
+def check_pictures(item: Item, limits: Limits) -> None:
+    """Refuse an item whose pictures cannot be opened: every answer after it would fail."""
+    with files_of(item.media) as paths:
+        for path in paths["image"]:
+            load_image(path, limits)
+
+
+async def words_of(item: Item) -> str:
+    """Words of its recording; of one that could not be read, whose failure was told, none."""
+    try:
+        return await asyncio.shield(item.words) if item.words else ""
+    except ApiError:
+        return ""
+
+
 async def turns_of(items: list[Item]) -> tuple[list[str], list[Asking]]:
     """System texts, and turns; items of one side that follow each other are one turn."""
     system: list[str] = []
@@ -125,7 +146,7 @@ async def turns_of(items: list[Item]) -> tuple[list[str], list[Asking]]:
                 before = turns[-1].reply
                 turns[-1].reply = f"{before} {item.text}" if before else item.text
             continue
-        words = await asyncio.shield(item.words) if item.words else ""
+        words = await words_of(item)
         if not turns or turns[-1].reply is not None:
             turns.append(Asking())
         turns[-1].text = " ".join(filter(None, [turns[-1].text, words, item.text]))

@@ -2,21 +2,22 @@
 
 Everything that computes runs in a few threads that never change in number, so memory stays flat.
 One decodes, one hears spoken questions (serving/thinking.py), two speak (serving/speaking.py), one
-transcribes. Others prepare prompts, encode sound and watch for speech.
+transcribes conversations and one uploads, which may be long. Others prepare prompts, encode sound
+and watch for speech.
 """
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from secrets import token_hex
 
 import numpy as np
 
 from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE
-from inference.normalisation import can_say
+from inference.normalisation import can_say, normalise
 from inference.omni import Omni
 from models.errors import UserError
 from models.omni import OmniModel
@@ -25,13 +26,14 @@ from serving.engine import MAX_ROWS, Engine
 from serving.errors import ApiError
 from serving.metrics import Metrics
 from serving.remote import RemoteEngine
-from serving.speaking import Sentence, SpeechEngine
+from serving.speaking import Sentence, SpeechEngine, breaths
 from serving.thinking import MOST, ThinkingEngine
 
 MODEL = "muomni"
+MAX_PIXELS = 64_000_000  # of a picture: 48 megapixels of a phone, 256 MB once opened
 SPOKEN = 512  # spoken answers that a client may refer to by id
 WORKERS = {  # threads by what they do; those that prepare mostly wait for their batch
-    "prepare": MOST, "words": 1, "compute": 1, "encode": 1, "listen": 1,
+    "prepare": MOST, "words": 1, "compute": 1, "encode": 1, "listen": 1, "upload": 1,
 }
 DEFAULT_VOICES = ("alloy", "default")  # OpenAI's usual name stands for the first voice
 
@@ -54,6 +56,7 @@ class Service:
 
     def __init__(self, omni: Omni, max_queue: int = 64, thinker_url: str | None = None) -> None:
         self.omni = omni
+        omni.limits = replace(omni.limits, max_pixels=MAX_PIXELS)
         self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
         self.voice = SpeechEngine(omni, self._words_wait)
         self.thinking = ThinkingEngine(omni, self.engine)
@@ -159,18 +162,19 @@ class Service:
         """Sound of sentences as they come, float32 chunks (samples,) at 16 kHz."""
         async for sentence in sentences:
             if can_say(sentence):
-                async for chunk in self._said(sentence, how):
-                    yield chunk
+                for words in breaths(normalise(sentence), how.speed):
+                    async for chunk in self._said(words, how):
+                        yield chunk
 
-    async def _said(self, text: str, how: Speech) -> AsyncIterator[np.ndarray]:
-        """One sentence's sound."""
+    async def _said(self, words: list[str], how: Speech) -> AsyncIterator[np.ndarray]:
+        """The sound of what is said at once."""
         chunks: asyncio.Queue = asyncio.Queue()
         loop = asyncio.get_running_loop()
 
         def deliver(chunk: np.ndarray | Exception | None) -> None:
             loop.call_soon_threadsafe(chunks.put_nowait, chunk)
 
-        sentence = Sentence(text, how.voice, how.speed, deliver)
+        sentence = Sentence(words, how.voice, how.speed, deliver)
         self.voice.say(sentence)
         try:
             while (chunk := await chunks.get()) is not None:

@@ -18,17 +18,18 @@ import numpy as np
 import torch
 from torch import Tensor
 
-from inference.normalisation import normalise
 from inference.omni import Omni
 from inference.speech import Speaker
 from inference.synthesis import CHUNK, waveform
 from models.alignment import align
+from models.errors import UserError
 from models.talker import Talker
 from serving.rows import RowStore
 from serving.worker import Worker
 
 MAX_ROWS = 16  # sentences that are made together
-CAPACITY = 1024  # frames of the Talker's cache: 41 s, more than a sentence takes
+CAPACITY = 1024  # frames of the Talker's cache: 41 s
+LETTERS = 480  # said at once at speed 1: some 34 s
 PAUSE = 4.0  # while words are waited for, at most so many times what the last step computed
 MOST_PAUSE = 0.5  # seconds
 POLL = 0.005  # seconds
@@ -44,7 +45,7 @@ class Sentence:
     16 kHz, then once with None, or with the error that ended it.
     """
 
-    text: str
+    words: list[str]  # and marks
     voice: str
     speed: float
     deliver: Callable[[np.ndarray | Exception | None], None]
@@ -58,9 +59,12 @@ class Sentence:
     def read(self, speaker: Speaker) -> None:
         """Phones, and what each frame must say."""
         talker = speaker.talker
-        ready = speaker.frontend(normalise(self.text), self.voice, self.speed)
+        ready = speaker.frontend(self.words, self.voice, self.speed)
         where = align(ready.seconds, talker.config.frame_seconds)
         self.condition = talker.condition(ready.script, where)[0]  # (T, D)
+        if len(self.condition) > CAPACITY:
+            seconds = CAPACITY * talker.config.frame_seconds
+            raise UserError(f"a sentence is too long to be said in {seconds:.0f} s: shorten it")
         self.before = self.condition.new_zeros(talker.from_codes.in_features)  # (K·64,)
         self.wave = waveform(speaker.codec, speaker.vocoder, self._chunks())
 
@@ -74,6 +78,17 @@ class Sentence:
         while self.codes:
             taken = [self.codes.popleft() for _ in range(len(self.codes))]
             yield torch.stack(taken)[None]
+
+
+def breaths(words: list[str], speed: float) -> Iterator[list[str]]:
+    """A sentence's words in as few parts as can be said at once: numbers read out grow long."""
+    part: list[str] = []
+    for word in words:
+        if part and sum(map(len, part)) + len(part) + len(word) > LETTERS * speed:
+            yield part
+            part = []
+        part.append(word)
+    yield part
 
 
 class TalkerRows:

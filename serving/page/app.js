@@ -80,7 +80,7 @@ function openChat() {
   find("prompt").focus();
 }
 
-chat.addEventListener("open", () => handsFree.stop());
+chat.addEventListener("leave", () => handsFree.stop());
 find("new-chat").onclick = find("new-chat-top").onclick = openChat;
 find("chats").addEventListener("click", (event) => event.target.closest(".name") && showSidebar(false));
 find("suggestions").onclick = ({ target }) => target.closest("button") && tell(chat.send(target.textContent));

@@ -6,7 +6,7 @@ import { fromPcm16 } from "./pcm.js";
 
 const ENCODE = { dataUri, base64: encodeBlob };
 
-/** Events: "open" (another chat), "add", "change", "remove" (detail: the message), "busy", "saved". */
+/** Events: "leave" (this chat for another), "open" (it), "add", "change", "remove" (detail: the message), "busy", "saved". */
 export class Chat extends EventTarget {
   #abort = null;
 
@@ -27,6 +27,7 @@ export class Chat extends EventTarget {
 
   open(chat = newChat()) {
     this.stop();
+    this.#emit("leave");
     this.chat = chat;
     this.#emit("open");
   }

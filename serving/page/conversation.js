@@ -5,7 +5,12 @@
 
 const TITLE_LENGTH = 48; // characters
 
-export function newChat(now = Date.now(), id = crypto.randomUUID()) {
+/** Plain http:// from another machine has no crypto.randomUUID. */
+function newId() {
+  return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
+}
+
+export function newChat(now = Date.now(), id = newId()) {
   return { id, title: "", created: now, updated: now, messages: [] };
 }
 
@@ -37,8 +42,12 @@ function kindOf(message) {
  * encode: { dataUri, base64 }, functions of a Blob that give promises of text.
  */
 export async function toMessages(messages, encode) {
-  const kept = messages.filter((message, i) => !isLost(message, messages[i + 1]));
-  return Promise.all(kept.map((message) => toMessage(message, encode)));
+  return Promise.all(answered(messages).map((message) => toMessage(message, encode)));
+}
+
+/** All but answers that failed or stayed empty, with the questions they belong to. */
+export function answered(messages) {
+  return messages.filter((message, i) => !isLost(message, messages[i + 1]));
 }
 
 function isLost(message, next) {

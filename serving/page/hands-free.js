@@ -2,7 +2,7 @@
 
 import { Activity } from "./activity.js";
 import { decode } from "./base64.js";
-import { question } from "./conversation.js";
+import { answered, question } from "./conversation.js";
 import { Microphone } from "./microphone.js";
 import { fromPcm16 } from "./pcm.js";
 import { RATE, Realtime } from "./realtime.js";
@@ -27,9 +27,7 @@ export class HandsFree extends EventTarget {
     settings.addEventListener("change", () => this.#configure());
   }
 
-  get open() {
-    return this.#realtime !== null;
-  }
+  get open() { return this.#realtime !== null; }
 
   async start() {
     if (this.open) return;
@@ -37,18 +35,20 @@ export class HandsFree extends EventTarget {
     this.turns = new Turns();
     this.activity = new Activity();
     this.#turn = this.#answer = null;
+    const realtime = (this.#realtime = new Realtime(this.api.realtime(this.settings.get("model"))));
     try {
-      this.#realtime = new Realtime(this.api.realtime(this.settings.get("model")));
       this.#listen();
-      const opened = this.#realtime.opened();
+      const opened = realtime.opened();
       await this.player.unlock();
       await opened;
       this.#configure();
-      for (const message of this.chat.messages) await this.#realtime.tell(message);
+      for (const message of answered(this.chat.messages)) await realtime.tell(message);
       await this.microphone.start();
     } catch (error) {
-      return this.stop(error.message);
+      return this.#realtime === realtime && this.stop(error.message);
     }
+    if (!this.open) this.microphone.stop(); // left while the browser asked
+    if (this.#realtime !== realtime) return;
     this.#emit("open");
     this.#show();
   }

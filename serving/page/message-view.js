@@ -1,6 +1,6 @@
 // One message in the document: a question with what was attached, or an answer with its figures.
 
-import { announce, element, icon, iconButton } from "./dom.js";
+import { announce, element, icon, iconButton, notify } from "./dom.js";
 
 export class MessageView {
   /** actions: { say, retry, inside }, functions of the message. */
@@ -43,7 +43,11 @@ export class MessageView {
   #buttons() {
     const { message, actions } = this;
     const copy = iconButton("copy", "Copy", async () => {
-      await navigator.clipboard.writeText(message.text);
+      try {
+        await navigator.clipboard.writeText(message.text);
+      } catch {
+        return notify("The browser lets pages of https:// and localhost copy, no others.");
+      }
       copy.replaceChildren(icon("done"));
       announce("Copied");
       setTimeout(() => copy.replaceChildren(icon("copy")), 1500);

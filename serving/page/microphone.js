@@ -13,6 +13,7 @@ const CONSTRAINTS = {
 export class Microphone {
   #stream = null;
   #context = null;
+  #starting = null; // while the browser asks: whoever starts it meanwhile waits for the same answer
 
   constructor(rate, onFrame) {
     this.rate = rate;
@@ -25,6 +26,11 @@ export class Microphone {
 
   async start() {
     if (this.open) return;
+    this.#starting ??= this.#start().finally(() => (this.#starting = null));
+    await this.#starting;
+  }
+
+  async #start() {
     const media = navigator.mediaDevices;
     if (!media) throw new Error("The browser gives the microphone to https:// and localhost only.");
     this.#stream = await media.getUserMedia({ audio: CONSTRAINTS }).catch((error) => {

@@ -14,6 +14,7 @@ export class PushToTalk {
   #frames = [];
   #pressed = 0;
   #heard = false;
+  #held = false; // the button, since the press that began the recording
 
   /** onQuestion(file): a WAV recording. begin(): called first, e.g. to stop what sounds. */
   constructor({ begin, onQuestion, onError }) {
@@ -30,6 +31,7 @@ export class PushToTalk {
   }
 
   async press() {
+    this.#held = !this.recording;
     if (this.recording) return this.#send();
     this.#pressed = performance.now();
     this.recording = true;
@@ -48,7 +50,9 @@ export class PushToTalk {
   }
 
   release() {
-    if (this.recording && performance.now() - this.#pressed > TAP) this.#send();
+    const held = this.#held;
+    this.#held = false;
+    if (held && this.recording && performance.now() - this.#pressed > TAP) this.#send();
   }
 
   cancel() {

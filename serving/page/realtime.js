@@ -1,9 +1,10 @@
 // A connection to /v1/realtime: OpenAI's events, and the microphone's way to the server.
 
-import { encode, encodeBlob, dataUri } from "./base64.js";
+import { encode, dataUri } from "./base64.js";
 import { concat, toPcm16 } from "./pcm.js";
 
 export const RATE = 24_000; // Hz, both ways
+const HEARD = 30; // seconds of a recording that the server hears
 const BEFORE = 1000; // ms of sound kept while the way is shut, so that no first syllable is lost
 
 /** Events: each of the server's, by its type (detail: the event); "close" (detail: the reason). */
@@ -55,8 +56,9 @@ export class Realtime extends EventTarget {
     const content = [];
     for (const { kind, blob } of attachments) {
       if (!blob || kind === "video") continue;
+      const audio = kind === "audio" ? await pcmOf(blob) : null;
       if (kind === "image") content.push({ type: "input_image", image_url: await dataUri(blob) });
-      else content.push({ type: "input_audio", audio: await pcmOf(blob) });
+      else if (audio) content.push({ type: "input_audio", audio });
     }
     if (text) content.push({ type: role === "user" ? "input_text" : "output_text", text });
     if (content.length) {
@@ -100,9 +102,9 @@ export class Realtime extends EventTarget {
   }
 }
 
+/** A recording as it goes over the wire; null where the browser cannot decode it. */
 async function pcmOf(blob) {
   const context = new OfflineAudioContext(1, 1, RATE); // decodes to its own rate
   const decoded = await context.decodeAudioData(await blob.arrayBuffer()).catch(() => null);
-  if (!decoded) return encodeBlob(new Blob());
-  return encode(toPcm16(decoded.getChannelData(0)));
+  return decoded && encode(toPcm16(decoded.getChannelData(0).subarray(0, HEARD * RATE)));
 }

@@ -13,7 +13,7 @@ const DEFAULTS = {
 
 /** Events: "change" after any of its values was set. */
 export class Settings extends EventTarget {
-  constructor(storage = localStorage) {
+  constructor(storage = kept()) {
     super();
     this.storage = storage;
     this.values = { ...DEFAULTS, ...read(storage) };
@@ -27,6 +27,15 @@ export class Settings extends EventTarget {
     this.values[name] = value;
     this.storage.setItem(KEY, JSON.stringify(this.values));
     this.dispatchEvent(new Event("change"));
+  }
+}
+
+/** What keeps them; nothing does where the browser keeps no data for this page. */
+function kept() {
+  try {
+    return localStorage;
+  } catch {
+    return { getItem: () => null, setItem: () => {} };
   }
 }
 

@@ -110,6 +110,8 @@ def test_silence_is_answered_as_such_and_has_no_transcript(client, tmp_path):
     messages = [{"role": "user", "content": [{"type": "input_audio", "input_audio": sound}]}]
     first = client.chat.completions.create(model="muomni", messages=messages).choices[0].message.content
     assert first == "I hear no speech."
+    scored = client.chat.completions.create(model="muomni", messages=messages, logprobs=True)
+    assert {one.logprob for one in scored.choices[0].logprobs.content} == {0.0}
     messages += [{"role": "assistant", "content": first}, {"role": "user", "content": "Hello"}]
     second = client.chat.completions.create(model="muomni", messages=messages).choices[0].message.content
     assert second == ask(client, "Hello").choices[0].message.content  # as if it had not been

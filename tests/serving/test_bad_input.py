@@ -1,6 +1,7 @@
 """Bad input: an error in the API's shape, never a traceback, and nobody else is disturbed."""
 
 import base64
+import io
 import json
 import re
 import socket
@@ -11,6 +12,7 @@ from http.client import HTTPConnection
 from pathlib import Path
 
 import pytest
+from PIL import Image
 
 HINT = "pip install -r requirements-dev.txt"
 pytest.importorskip("serving.app", reason=f"the server lacks a package: {HINT}")
@@ -173,6 +175,9 @@ GARBAGE = [
     '{"type": "conversation.item.delete", "item_id": {}}',
     '{"type": "conversation.item.truncate", "item_id": "x", "audio_end_ms": "soon"}',
     '{"type": "response.create", "response": []}', '{"type": "response.create"}',
+    '{"type": "fly", "event_id": "\\ud800"}', '{"type": "fly", "event_id": NaN}',
+    '{"type": "conversation.item.create", "item": {"type": "message", "role": "user", "content":'
+    ' [{"type": "input_image", "image_url": "data:image/png;base64,QUJD"}]}}',
 ]
 
 
@@ -200,6 +205,30 @@ def test_other_sites_and_hosts_are_refused_and_cors_is_never_granted(port):
     connection.request("OPTIONS", "/v1/models", headers={"Origin": f"http://127.0.0.1:{port}"})
     granted = [name.lower() for name, _ in connection.getresponse().getheaders()]
     assert not any(name.startswith("access-control") for name in granted)
+
+
+@pytest.mark.parametrize("headers", [{"Host": "["}, {"Origin": "http://["}])
+def test_headers_that_are_no_address_are_refused(port, headers):
+    status, reply = post(port, chat(WORDS), **headers)
+    assert status == 403 and reply["error"]["type"] == "permission_error"
+
+
+def test_an_unknown_endpoint_is_404_and_one_series(port):
+    for path in ("/v1/embeddings", "/v1/models/a", "/v1/models/b", "/v1/zz"):
+        status, reply = post(port, {}, path)
+        assert status == 404 and reply["error"]["type"] == "invalid_request_error"
+    connection = HTTPConnection("127.0.0.1", port)
+    connection.request("GET", "/metrics")
+    series = re.findall(r'muomni_requests_total\{path="(.*?)"', connection.getresponse().read().decode())
+    assert "unknown" in series and not {"/v1/embeddings", "/v1/models/a"} & set(series)
+
+
+def test_a_picture_of_few_bytes_and_many_pixels_is_refused(port):
+    data = io.BytesIO()
+    Image.new("P", (9000, 9000)).save(data, "PNG")
+    uri = f"data:image/png;base64,{base64.b64encode(data.getvalue()).decode()}"
+    status, reply = post(port, chat(part(uri)))
+    assert status == 400 and "pixels" in reply["error"]["message"]
 
 
 def test_an_open_host_without_a_key_warns():

@@ -8,7 +8,9 @@ import pytest
 pytest.importorskip("serving.app", reason="the server lacks a package: requirements-dev.txt")
 
 from inference import Omni
-from serving.speaking import Sentence, SpeechEngine
+from inference.normalisation import normalise
+from models.errors import UserError
+from serving.speaking import CAPACITY, LETTERS, Sentence, SpeechEngine, breaths
 
 TEXTS = ("A dog is a friendly animal that barks.", "Yes.", "The sun gives us light.", "Hello there.")
 
@@ -27,7 +29,7 @@ def test_together_is_alone_and_a_cancelled_one_disturbs_nobody():
             if not isinstance(chunk, np.ndarray):
                 ended[place].set()
 
-        sentence = Sentence(TEXTS[place], voice, 1.0, deliver)
+        sentence = Sentence(normalise(TEXTS[place]), voice, 1.0, deliver)
         engine.say(sentence)
         return sentence
 
@@ -37,9 +39,42 @@ def test_together_is_alone_and_a_cancelled_one_disturbs_nobody():
     ended[0].wait(30)
     say(3)  # into a row that others have used
     assert all(ended[place].wait(30) for place in (0, 2, 3))
+    assert not engine.rows.active, "nobody is left behind"
     engine.close()
     assert None not in sounds[1]
     for place in (0, 2, 3):
         alone, _ = omni.speak(TEXTS[place])
         assert sounds[place].pop() is None
         np.testing.assert_allclose(np.concatenate(sounds[place]), alone, atol=1e-4)
+
+
+def test_numbers_that_grow_when_read_out_are_said_in_parts():
+    omni = Omni.from_pretrained()
+    for text in ("I had 1,999,999 dollars and 1,888,888 euros, " * 6, "99999 " * 40, "A dog."):
+        for speed in (0.5, 1.0, 2.0):
+            words = normalise(text)
+            parts = list(breaths(words, speed))
+            assert sum(parts, []) == words
+            assert all(sum(map(len, part)) + len(part) <= LETTERS * speed + 1 for part in parts)
+    for part in breaths(normalise("99999 " * 40), 0.5):
+        sentence = Sentence(part, omni.speaker.voices[0], 0.5, print)
+        sentence.read(omni.speaker)
+        assert len(sentence.condition) <= CAPACITY
+
+
+def test_a_sentence_that_is_too_long_ends_alone():
+    omni = Omni.from_pretrained()
+    engine = SpeechEngine(omni)
+    engine.start()
+    said: dict[str, list] = {"long": [], "short": []}
+    done = {name: threading.Event() for name in said}
+    for name, text in (("long", "99999 " * 40), ("short", "Hello there.")):
+        def deliver(chunk, name=name) -> None:
+            said[name].append(chunk)
+            if not isinstance(chunk, np.ndarray):
+                done[name].set()
+
+        engine.say(Sentence(normalise(text), omni.speaker.voices[0], 1.0, deliver))
+    assert all(event.wait(30) for event in done.values())
+    engine.close()
+    assert isinstance(said["long"][0], UserError) and said["short"][-1] is None

@@ -62,3 +62,12 @@ def test_without_thinking_nothing_is_written(omni, engines):
     config = omni.config(think=False)
     turn = engines[1].turn(taken(omni, MEDIA[0]), config, omni.room(config))
     assert omni.tokenizer.think not in turn.ids
+
+
+def test_a_stopped_engine_takes_no_job(omni):
+    """A thread that prepares would wait for its end for ever."""
+    engine = Engine(omni)
+    engine.start()
+    engine.close()
+    with pytest.raises(RuntimeError, match="stops"):
+        engine.submit(Job(omni.head(None, omni.config()), omni.config(), print))
