@@ -4,7 +4,7 @@ The content decides, never the name. Only what is heard is read; what is damaged
 """
 
 from collections.abc import Iterator
-from contextlib import closing, contextmanager
+from contextlib import closing, contextmanager, suppress
 from itertools import chain, groupby
 
 import numpy as np
@@ -125,18 +125,34 @@ def blocks_of(pieces: Iterator[tuple[np.ndarray, int, float]]) -> Iterator[np.nd
 
 
 def sndfile_pieces(file: Source) -> Iterator[tuple[np.ndarray, int, float]]:
-    """(samples, rate, seconds) by libsndfile; nothing of what it cannot read or finds empty."""
+    """(samples, rate, seconds) by libsndfile; where it stops in the midst FFmpeg reads on.
+
+    Nothing of what it cannot read at all or finds empty.
+    """
     import soundfile
 
+    given = frames = 0
     try:
         with file.open() as stream, soundfile.SoundFile(stream) as sound:
             rate = sound.samplerate
-            seconds = sound.frames / max(rate, 1)
+            frames = sound.frames
             size = READ_SECONDS * max(rate, 1)
             while len(samples := sound.read(size, dtype="float32", always_2d=True)):
-                yield samples, rate, seconds
+                given += len(samples)
+                yield samples, rate, frames / max(rate, 1)
     except (soundfile.SoundFileError, OSError, RuntimeError, ValueError, TypeError, MemoryError):
-        return  # what came before is heard; FFmpeg is asked when nothing came
+        pass  # damaged here, or not its business
+    if 0 < given < frames:
+        with suppress(UserError):  # FFmpeg finds nothing either
+            yield from beyond(given, ffmpeg_pieces(file))
+
+
+def beyond(given: int, pieces: Iterator) -> Iterator[tuple[np.ndarray, int, float]]:
+    """Pieces without the first samples."""
+    for samples, rate, seconds in pieces:
+        if len(samples) > given:
+            yield samples[given:], rate, seconds
+        given = max(0, given - len(samples))
 
 
 @contextmanager

@@ -7,6 +7,7 @@ import warnings
 
 import numpy as np
 
+from inference.notice import Notice, notice
 from inference.source import LIMITS, Limits, Source, as_source
 from models.errors import UserError, needed
 
@@ -34,6 +35,7 @@ def load_image(source, limits: Limits = LIMITS):
         return decoded(from_array(source), "the image", limits)
     with warnings.catch_warnings():  # large but under the limit: read it quietly
         warnings.simplefilter("ignore")
+        warnings.simplefilter("always", Notice)
         with file.open() as stream:
             image = opened(stream, file)
             if image is not None:
@@ -80,7 +82,7 @@ def decoded(image, name: str, limits: Limits):
     try:
         if getattr(image, "n_frames", 1) > 1:
             image.seek(0)
-        image.load()
+        load_pixels(image, name)
         return upright_rgb(eight_bits(image))
     except Image.DecompressionBombError:
         raise too_large(name, limits.max_pixels) from None
@@ -88,17 +90,39 @@ def decoded(image, name: str, limits: Limits):
         raise UserError(f"{name} is corrupt: {error or type(error).__name__}") from None
 
 
+def load_pixels(image, name: str) -> None:
+    """Decode; of a file whose end is missing what is there, with a notice."""
+    from PIL import ImageFile
+
+    try:
+        image.load()
+    except OSError as error:
+        if "truncated" not in str(error):
+            raise
+        ImageFile.LOAD_TRUNCATED_IMAGES = True  # Pillow has no other way to ask for it
+        try:
+            image.load()
+        finally:
+            ImageFile.LOAD_TRUNCATED_IMAGES = False
+        if image.convert("RGB").getcolors(1):  # nothing but the ground was decoded
+            raise
+        notice(f"{name} ends too soon: a part of the picture is missing")
+
+
 def eight_bits(image):
     """Deep greys scaled to 8 bits, where Pillow would clip them to white; others as they are."""
     from PIL import Image
 
     if image.mode.startswith("I"):
-        return Image.fromarray((np.asarray(image).clip(0, 65_535) // 257).astype(np.uint8))
-    if image.mode == "F":  # 0 … 1 by convention, or 0 … 255
+        values = np.asarray(image).clip(0, 65_535) // 257  # (H, W)
+    elif image.mode == "F":  # 0 … 1 by convention, or 0 … 255
         values = np.nan_to_num(np.asarray(image), posinf=0.0, neginf=0.0)  # (H, W)
-        scale = 255.0 if values.max() <= 1.0 else 1.0
-        return Image.fromarray((values * scale).clip(0, 255).astype(np.uint8))
-    return image
+        values = (values * (255.0 if values.max() <= 1.0 else 1.0)).clip(0, 255)
+    else:
+        return image
+    grey = Image.fromarray(values.astype(np.uint8))
+    grey.info["exif"] = image.getexif().tobytes()  # says which side is up
+    return grey
 
 
 def from_array(source):

@@ -97,6 +97,8 @@ class Repl:
         if line.startswith("/"):
             name, _, rest = line.partition(" ")
             if name not in self.commands:
+                if os.path.exists(read_paths(line)[0]):  # dropped into the terminal
+                    raise UserError(f"write /image, /audio or /video before {line}")
                 raise UserError(f"{name} is not a command; /help lists them")
             self.commands[name](rest.strip())
         elif line or any(self.waiting.values()):
@@ -105,7 +107,12 @@ class Repl:
     def answer(self, line: str) -> None:
         """Stream the answer, aloud too where asked; Ctrl-C stops it and the chat goes on."""
         media, self.waiting = self.waiting, {kind: [] for kind in MEDIA}
-        pieces = self.session.stream(line, **media)
+        try:
+            pieces = self.session.stream(line, **media)
+        except UserError as error:
+            if sum(map(len, media.values())) < 2:
+                raise
+            raise UserError(f"{error}; no file waits any more: show the good ones again") from None
         self.spoken = None
         with notices_after():
             try:
@@ -189,7 +196,7 @@ class Repl:
         self.spoken = None
 
     def save(self, typed: str) -> None:
-        path = (read_paths(typed) or [""])[0]
+        path = " ".join(read_paths(typed))  # a blank belongs to the name
         if path.lower().endswith(".txt"):
             names = {"user": "You", "assistant": "μOmni"}
             said = [f"{names[m['role']]}: {m['content']}\n" for m in self.session.messages]

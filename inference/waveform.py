@@ -16,6 +16,7 @@ LOUD_FRAMES = 95  # percentile of frame levels that counts as the level of the s
 QUIETEST = 10 ** (-35 / 20)  # RMS of full scale: quieter speech is raised to it
 SILENT = 10 ** (-78 / 20)  # RMS of full scale: below it there is nothing to raise
 ROLL_OFF = 0.96  # of the lower Nyquist frequency, where the resampling filter begins to close
+DOWNMIXED = 5  # s whose channels are mixed in one way: a codec's frames are too short to judge by
 BLOCK, CONTEXT = 30, 1  # s resampled at once, and what each side of a block lends for it
 
 
@@ -95,13 +96,25 @@ def resampled_blocks(
     """
     before, ahead = np.zeros(0, np.float32), np.zeros(0, np.float32)  # (≤ CONTEXT s,), (< block,)
     block, context = BLOCK * rate, CONTEXT * rate
-    for piece in pieces:
+    for piece in gathered(pieces, DOWNMIXED * rate):
         ahead = np.concatenate([ahead, downmix(piece)])
         while len(ahead) >= block + context:
             yield middle(before, ahead[:block], ahead[block : block + context], rate, new_rate)
             before, ahead = ahead[block - context : block], ahead[block:]
     if len(ahead):
         yield middle(before, ahead, ahead[:0], rate, new_rate)
+
+
+def gathered(pieces: Iterable[np.ndarray], least: int) -> Iterator[np.ndarray]:
+    """Pieces (n, channels) joined until they have as many samples; the last may have fewer."""
+    held: list[np.ndarray] = []
+    for piece in pieces:
+        held.append(piece)
+        if sum(map(len, held)) >= least:
+            yield np.concatenate(held)
+            held = []
+    if held:
+        yield np.concatenate(held)
 
 
 def middle(before, block, after, rate: int, new_rate: int) -> np.ndarray:

@@ -230,9 +230,9 @@ def test_an_adapter_is_merged_before_a_model_is_stored(tmp_path, method):
     thinker = add_lora(Thinker.from_pretrained(BASE), LoraConfig())
     for module in adapted(thinker).values():
         torch.nn.init.normal_(module.lora_B.weight, std=0.05)
-    made = quantize_full_model(thinker, method=method, output_path=tmp_path / "small.safetensors")
-    ids = torch.tensor([[1, 50, 60]])
-    assert torch.allclose(made(ids).float(), load_quantized(tmp_path / "small.safetensors")(ids).float(), atol=1e-4)
+    path, ids = tmp_path / "small.safetensors", torch.tensor([[1, 50, 60]])
+    made = quantize_full_model(thinker, method=method, output_path=path)
+    assert torch.allclose(made(ids).float(), load_quantized(path)(ids).float(), atol=1e-4)
     assert adapted(thinker), "the model itself keeps its adapter"
 
 

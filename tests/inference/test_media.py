@@ -7,10 +7,12 @@ import av
 import numpy as np
 import pytest
 import soundfile
-from PIL import Image
+from PIL import Image, ImageFile
 
 from inference import Notice
+from inference.audio import open_audio
 from inference.media import Limits, load_audio, load_image, load_video, resample
+from inference.waveform import resampled_blocks
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
 
@@ -63,8 +65,9 @@ def test_broken_and_enormous_images(tmp_path):
     buffer = io.BytesIO()
     picture(0, 200).save(buffer, "PNG")
     for name, content in (
-        ("cut.png", buffer.getvalue()[:5000]),
         ("head.png", b"\x89PNG\r\n\x1a\n"),
+        ("nothing.png", buffer.getvalue()[:60]),
+        ("other.png", buffer.getvalue()[:900] + bytes(100) + buffer.getvalue()[1000:]),
     ):
         (tmp_path / name).write_bytes(content)
         assert "corrupt" in refused(load_image, tmp_path / name)
@@ -91,6 +94,49 @@ def test_audio_of_any_rate_and_channels(rate, tmp_path):
         assert abs(len(heard) - len(expected)) <= 1
         middle = slice(500, 10_000)
         assert np.abs(heard[middle] - expected[middle]).max() < 0.01
+
+
+@pytest.mark.parametrize("kind", ["JPEG", "PNG", "TIFF"])
+def test_a_picture_whose_end_is_missing_shows_what_is_there(kind, tmp_path):
+    image = Image.radial_gradient("L").resize((200, 200)).convert("RGB")
+    image.save(tmp_path / "whole", kind)
+    content = (tmp_path / "whole").read_bytes()
+    for share in (0.5, 0.9):
+        (tmp_path / "cut").write_bytes(content[: int(share * len(content))])
+        with pytest.warns(Notice, match="ends too soon"):
+            seen = np.asarray(load_image(tmp_path / "cut"))
+        rows = int(0.4 * 200)
+        assert np.abs(seen[:rows].astype(int) - np.asarray(image)[:rows]).mean() < 8
+    assert not ImageFile.LOAD_TRUNCATED_IMAGES
+
+
+def test_a_deep_grey_picture_is_turned_upright(tmp_path):
+    image = Image.fromarray(np.arange(6, dtype=np.uint16).reshape(2, 3) * 10_000)
+    exif = Image.Exif()
+    exif[0x0112] = 6  # the camera was held upright
+    image.save(tmp_path / "grey.png", exif=exif)
+    assert load_image(tmp_path / "grey.png").size == (2, 3)
+
+
+@pytest.mark.parametrize("name", ["talk.flac", "talk.mp3"])
+def test_beyond_a_damaged_spot_a_recording_is_heard(name, tmp_path):
+    rng = np.random.default_rng(0)
+    soundfile.write(tmp_path / name, rng.normal(0, 0.1, 40 * 16_000), 16_000)
+    content = bytearray((tmp_path / name).read_bytes())
+    place = len(content) // 4
+    content[place : place + 3000] = bytes(3000)
+    (tmp_path / name).write_bytes(content)
+    seconds = sum(map(len, open_audio(tmp_path / name)[1])) / 16_000
+    assert 38 < seconds < 41
+
+
+def test_channels_are_mixed_alike_however_short_the_pieces():
+    rng = np.random.default_rng(0)
+    left = rng.normal(0, 0.1, 48_000).astype(np.float32)
+    stereo = np.stack([left, np.roll(left, 20)], 1)  # (n, 2)
+    pieces = [stereo[start : start + 1024] for start in range(0, len(stereo), 1024)]
+    whole, joined = (np.concatenate([*resampled_blocks(iter(x), 16_000, 16_000)]) for x in ([stereo], pieces))
+    assert np.array_equal(whole, joined)
 
 
 def test_audio_formats_libsndfile_reads(tmp_path):

@@ -4,6 +4,7 @@ import pytest
 
 from inference.repl import Repl
 from models.errors import UserError
+from tests.conftest import ROOT
 
 
 @pytest.fixture
@@ -54,3 +55,24 @@ def test_mistakes_are_refused(repl, line):
     with pytest.raises(UserError):
         repl.handle(line)
     assert repl.session.config == before
+
+
+def test_a_dropped_file_is_told_from_a_command(repl, tmp_path):
+    (tmp_path / "photo.png").write_bytes(b"")
+    with pytest.raises(UserError, match="/image, /audio or /video before"):
+        repl.handle(str(tmp_path / "photo.png"))
+
+
+def test_a_name_may_have_blanks(repl, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    repl.handle("/save my chat.txt")
+    assert (tmp_path / "my chat.txt").exists()
+
+
+def test_who_showed_a_broken_file_knows_what_waits(repl, tmp_path):
+    (tmp_path / "broken.png").write_bytes(b"no picture")
+    for name in (ROOT / "examples" / "sample_image.png", tmp_path / "broken.png"):
+        repl.handle(f"/image {name}")
+    with pytest.raises(UserError, match="no file waits any more"):
+        repl.handle("What is this?")
+    assert not any(repl.waiting.values())

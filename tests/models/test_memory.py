@@ -128,8 +128,8 @@ def test_a_folder_loads_onto_its_own_thinker_only(tmp_path):
 
 
 def test_a_rounded_thinker_is_told_from_another(tmp_path, nano_omni_dir):
-    omni = Omni.from_pretrained(nano_omni_dir)
-    MemoryAdapter.around(thinker_of(omni.model), MemoryConfig(num_chapters=4, layers=[0])).save_pretrained(tmp_path)
+    thinker = thinker_of(Omni.from_pretrained(nano_omni_dir).model)
+    MemoryAdapter.around(thinker, MemoryConfig(num_chapters=4, layers=[0])).save_pretrained(tmp_path)
     attach_memory(Omni.from_pretrained(nano_omni_dir, dtype="int8"), tmp_path)
     values = json.loads((tmp_path / "config.json").read_text())
     (tmp_path / "config.json").write_text(json.dumps(values | {"base_model": "0" * 16}))
