@@ -50,7 +50,7 @@ def _goes_on(piece: str, following: str) -> bool:
     return bool(
         SHORT_FORM.search(piece)
         or (following.isdigit() and BEFORE_NUMBER.search(piece))
-        or (following.islower() and BEFORE_SMALL.search(piece))
+        or ((following.islower() or following in "-–") and BEFORE_SMALL.search(piece))
     )
 
 

@@ -108,7 +108,7 @@ class Speaker:
                 for wave in self.sounds(sentence, voice, speed, vocoder, seed):
                     yield loudness.level(wave)
         if not said:
-            raise UserError("there is nothing to say: give words, numbers or symbols")
+            raise UserError("there is nothing to say: give words in Latin letters, numbers or symbols")
 
     def loudness(self, voice: str) -> Loudness:
         """What levels this voice, measured when it is first needed."""

@@ -35,7 +35,7 @@ async def speech(service: Service, body: SpeechBody, request: Request) -> Stream
     sentences = split_sentences(body.input)
     if not any(map(can_say, sentences)):
         raise ApiError(
-            "there is nothing to say: give words, numbers or symbols", code="invalid_value",
+            "there is nothing to say: give words in Latin letters, numbers or symbols", code="invalid_value",
             param="input",
         )
     async with AsyncExitStack() as stack:

@@ -8,6 +8,8 @@ left out. How a word sounds is the front end's business.
 
 from __future__ import annotations
 
+import re
+
 from inference.normalisation.codes import DIGITS, MIXED, VERSIONS
 from inference.normalisation.dates import DATES, TIMES, YEARS
 from inference.normalisation.names import LETTERS, NAMES, WEB
@@ -16,12 +18,15 @@ from inference.normalisation.rules import apply
 from inference.normalisation.tables import LETTER_NAMES
 from inference.normalisation.words import STRENGTH as MARKS
 from inference.normalisation.words import plain_characters, to_words
+from inference.notice import notice
 from models.errors import UserError
 
 RULES = [
     *WEB, *DIGITS, *DATES, *TIMES, *VERSIONS, *MONEY, *NAMES, *YEARS, *MEASURES, *MIXED,
     *LETTERS, *NUMBERS,
 ]
+
+OTHER_SCRIPTS = re.compile(r"[^\W\d_\u0000-\u036f\u1e00-\u1eff]+")  # letters that are not Latin
 
 
 def normalise(text: str) -> list[str]:
@@ -30,21 +35,26 @@ def normalise(text: str) -> list[str]:
     Raises:
         UserError: nothing in it can be said.
     """
-    spoken = _spoken(text)
+    read = _read(text)
+    spoken = to_words(read)
     while spoken and spoken[0] in MARKS:
         spoken.pop(0)
+    lost = OTHER_SCRIPTS.findall(read)
     if not spoken:
-        raise UserError(f"nothing to say in {text[:40]!r}: give it words, numbers or symbols")
+        why = "only Latin letters can be spoken" if lost else "give it words, numbers or symbols"
+        raise UserError(f"nothing to say in {text[:40]!r}: {why}")
+    if lost:
+        notice(f"left out, since only Latin letters can be spoken: {' '.join(lost)[:60]}")
     return [LETTER_NAMES["a"]] if [w for w in spoken if w not in MARKS] == ["a"] else spoken
 
 
 def can_say(text: str) -> bool:
     """Whether anything in `text` is speakable."""
-    return any(word not in MARKS for word in _spoken(text))
+    return any(word not in MARKS for word in to_words(_read(text)))
 
 
-def _spoken(text: str) -> list[str]:
-    return to_words(apply(RULES, plain_characters(text.strip())))
+def _read(text: str) -> str:
+    return apply(RULES, plain_characters(text.strip()))
 
 
 __all__ = ["LETTER_NAMES", "can_say", "normalise"]

@@ -8,6 +8,7 @@ from inference.normalisation.numbers import (
     cardinal,
     grouped,
     house_number,
+    many,
     number,
     one_by_one,
     ordinal,
@@ -32,6 +33,7 @@ RULERS = (
     "Napoleon Peter Catherine Mary Philip Frederick Alexander Nicholas Ramses Francis Leo Gregory "
     "Innocent Urban Clement Victoria Ivan Otto Albert Leopold Robert Ferdinand Alfonso"
 ).split()
+EUROPEAN = r"\d{1,3}(?:\.\d{3})+(?:,\d\d)?"  # an amount with points between thousands
 LONGEST_CARDINAL = 2  # digits of a mixed code that are read together: "B 52", but "A 1 1 3"
 
 
@@ -107,6 +109,9 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d+.,] )(?<![\w+.,-])[1-9]\d{0,2}(?:(?: \d{3}){2,}| 000(?!,\d))\b(?![ .-]?\d)",
          lambda m: m[0].replace(" ", ",")),  # 12 345 678, 200 000
     rule(r"(?<![\d.])[1-9]\d{0,2}(?:\.\d{3}){1,3}\.000\b(?!\.?\d)", lambda m: m[0].replace(".", ",")),
+    rule(rf"(?:(?<=€)|(?<=EUR )|(?<![\d.,])(?={EUROPEAN}\s?(?:€|EUR\b))){EUROPEAN}(?!\.?\d)",
+         lambda m: m[0].replace(".", "").replace(",", ".")),  # 1.299,99 €
+    rule(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3}){2}\b(?![.,]?\d)", lambda m: m[0].replace(".", ",")),
     rule(r"\b0x[0-9A-Fa-f]+\b", lambda m: f" {one_by_one(m[0])} "),
     rule(r"(?<![\w.,-])\d(?:-\d){2,}\b(?!-)", lambda m: one_by_one(m[0])),  # 9-1-1
     rule(r"(?<!\w)#(?=\d*[A-Fa-f])([0-9A-Fa-f]{6})\b", lambda m: f" hash {one_by_one(m[1])} "),  # a color
@@ -139,7 +144,7 @@ VERSIONS: list[Rule] = [
     rule(r"\b802\.(\d+)([a-z]*)\b",  # Wi-Fi and its kin
          lambda m: f" {one_by_one('8o2')} dot {cardinal(m[1])} {one_by_one(m[2])} "),
     rule(r"\b([A-Z]+)-(\d+)(s?)\b(?!-?\d)", _dashed),
-    rule(r"(?<=[a-z]-)(\d{1,2})s\b", lambda m: re.sub("y$", "ie", cardinal(m[1])) + "s"),  # "omega-3s"
+    rule(r"(?<=[a-z]-)(\d{1,2})s\b", lambda m: many(m[1])),  # "omega-3s"
     rule(r"\b([a-z]\d)-(\d{4,5})([A-Z]{0,2})\b",  # processors
          lambda m: f"{_mixed(m[1])}{house_number(m[2])} {one_by_one(m[3])} "),
     rule(r"\b([A-Z])\.(\d{3})\b", lambda m: f" {one_by_one(m[1])} {house_number(m[2])} "),  # "H.264"

@@ -67,6 +67,11 @@ def _day_of_this_year(m: re.Match) -> str:
     return f"{m[1]} {MONTHS[month - 1]} {ordinal(m[3])}"
 
 
+def _date(m: re.Match) -> str:
+    """"12/25", which is hardly a fraction."""
+    return f"{MONTHS[int(m[1]) - 1]} {ordinal(m[2])}"
+
+
 def _month_day(m: re.Match) -> str:
     if not 1 <= int(m[2]) <= 31:
         return m[0]
@@ -100,7 +105,7 @@ def _time(m: re.Match) -> str:
     said = cardinal(m[1])
     if minute:
         said += f" {'oh ' if minute < 10 else ''}{cardinal(m[2])}"
-    elif not half and not second:
+    elif not half and not int(second or 0):
         said = said + " o clock" if hour else "midnight"
     return said + (f" and {cardinal(second)} seconds" if second and int(second) else "") + half
 
@@ -145,8 +150,12 @@ DATES: list[Rule] = [
     rule(rf"\b({MONTHS_WRITTEN})\s?[-–]\s?({MONTHS_WRITTEN})(?![a-z])",
          lambda m: f"{_month(m[1])} to {_month(m[2])}"),
     rule(rf"(?<=\d)\s?[-–]\s?(?=(?:{MONTHS_WRITTEN})\s\d)", "to"),
+    rule(rf"(?<=\b(?:on|by) ){SHORT_DAY}\b\.?(?!\s[A-Z])", _weekday),
+    rule(rf"(?<=\b(?:next|last|this) ){SHORT_DAY}\b(?!\s[A-Z])", _weekday),
     rule(rf"\b{SHORT_DAY}\b\.?,?(?=\s(?:\d|{MONTH}\b))", _weekday),
-    rule(r"\b(on|by|until|since|due) (\d{1,2})/(\d{1,2})\b(?!/)", _day_of_this_year),
+    rule(r"\b(on|by|until|since|due) (\d{1,2})/(\d{1,2})\b(?!/)", _day_of_this_year, any_case=True),
+    rule(r"(?<![\w/.,+*×÷=-])(?<![\d+*×÷=-] )(0?[1-9]|1[0-2])/(1[3-57-9]|2[1-35-9]|3[01])\b"
+         r"(?![/\d\"'%]| (?:of|in|inch|inches|cups?|miles?)\b|\s?[-+*×÷=])", _date),
     rule(rf"\b({MONTH})\s{DAY}(?:\s?[-–]\s?{DAY})?\b(?!:|,\d|\.\d|/)(?:,?\s{YEAR}\b)?", _month_day),
     rule(rf"(?<![\d.,:]){DAY}\s(?:of\s)?({MONTH})(?![a-z])(?:,?\s{YEAR}\b)?", _day_month),
     rule(r"(?<![\d/.])(0?[1-9]|1[0-2])/(19\d\d|20\d\d)\b(?!/)",
@@ -163,7 +172,8 @@ TIMES: list[Rule] = [
     rule(r"(?<=\d:\d\d)\s?[-–]\s?(?=\d)", "to"),
     rule(r"\b(\d+)h\s?(\d+)m(?:in)?\b", lambda m: f"{m[1]} h {m[2]} min "),
     rule(r"\b(\d+)m(?:in)?\s?(\d+)s\b", lambda m: f"{m[1]} min {m[2]} s"),
-    rule(r"(?<=\d|[AaPp])([Mm]?)\s?[-–]\s?(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b))",
+    rule(r"(?<=\d|[AaPp])(\.?[Mm]\.?|)\s?[-–]\s?"
+         r"(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b)|noon\b|midnight\b)",
          lambda m: f"{m[1]} to "),
     rule(r"\b(\d{1,2})[:.](\d\d)()(?:\s?([ap])(?:\.m\b\.?|m\b))", _time, any_case=True),
     rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?(?:h\b|\b(?:\s?([ap])(?:\.m\b\.?|m\b))?)", _time, any_case=True),

@@ -35,7 +35,8 @@ REST = r"(?::\d+)?(?:/[\w./?=&#%~+:@-]*[\w/])?"
 STREET = (rf"(?:{either([*STREETS, *(s.capitalize() for s in STREETS)])}"
           r"|[Ss]treet|Avenue|Road|Lane|[Dd]rive)")
 OPENERS = ("It|The|He|She|They|We|In|But|And|This|That|There|Then|However|You|My|Our|His|Her|When|If|"
-           "What|These|Those|After|For|At|On|So|Its|Their")  # words that begin a sentence
+           "What|These|Those|After|For|At|On|So|Its|Their|Why|How|Who|Where|Is|Are|Do|Does|Did|Can|"
+           "Let|Please")  # words that begin a sentence
 NAME = r"\b([A-Z][\w']+|\d+(?:st|nd|rd|th))"  # of a street
 ONSET = ("|b|c|d|f|g|h|j|k|l|m|n|p|r|s|t|v|w|y|z|bl|br|ch|cl|cr|dr|fl|fr|gl|gr|kr|ph|pl|pr|qu|sc|"
          "sh|sk|sl|sm|sn|sp|st|str|sw|th|tr|tw|wh")
@@ -161,8 +162,8 @@ NAMES: list[Rule] = [
     rule(r"(\b\d+\s(?:[NSEW]\.?\s)?(?:[A-Z][\w']+\s){0,2}[A-Z][\w']+)\s(St|Dr)\b\.?", _street),
     rule(rf"(?<![\w.,-])(\d{{3,4}})(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
          lambda m: house_number(m[1]) + " "),
-    rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b(?:\.(?=,|\s+[a-z0-9&]|\s*$)|(?=[,;]|\s+[a-z&]|\s*$))",
-         _street),
+    rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b"
+         rf"(?:\.(?=,|\s+[a-z0-9&]|\s*$|\s(?:{OPENERS})\b)|(?=[,;]|\s+[a-z&]|\s*$))", _street),
     rule(rf"{NAME}\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct|Sq)\b\.?", _street),
     rule(r"\b([A-Z]{2})\s(\d{5})\b(?:-\d{4})?", _state),
     rule(rf"\b({either(ROOMS)})\b\.?(?=\s#?\d|\s[A-Z]\d*\b)", lambda m: ROOMS[m[1]]),
@@ -179,7 +180,7 @@ NAMES: list[Rule] = [
 ]
 LETTERS: list[Rule] = [
     rule(r"\b(?:[A-Z]\.\s?){2,}(?=[A-Z]\w|\s|[,;:!?)'\"-]|$)|\b(?:[a-z]\.){2,}(?!\w)", _dotted),
-    rule(r"\b([A-Z])\.(?=\s?[A-Z])|\b([A-HJ-Z])\.(?=\s[a-z]{3})",  # "T. rex"
+    rule(rf"\b([A-Z])\.(?=\s?[A-Z])(?!\s(?:{OPENERS})\b)|\b([A-HJ-Z])\.(?=\s[a-z]{{3}})",  # "T. rex"
          lambda m: f" {LETTER_NAMES[(m[1] or m[2]).lower()]} "),
     rule(r"\b(AB?|[BCDFO])([-−])(?=$|[\s.,;!?)])", _marked),
     rule(r"\b([A-Z]{1,3})\s?&\s?([A-Z]{1,3})\b", _and_between),

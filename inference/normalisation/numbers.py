@@ -18,6 +18,12 @@ def cardinal(digits: str) -> str:
     return _plain(num2words(int(digits)))
 
 
+def many(digits: str) -> str:
+    """"6" -> "sixes", "20" -> "twenties"."""
+    said = re.sub("y$", "ie", cardinal(digits))
+    return said + ("es" if said.endswith("x") else "s")
+
+
 def ordinal(digits: str) -> str:
     """"21" -> "twenty first"."""
     digits = digits.replace(",", "")

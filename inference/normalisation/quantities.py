@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from inference.normalisation.numbers import NUMBER, cardinal, number, ordinal
+from inference.normalisation.numbers import NUMBER, cardinal, many, number, ordinal
 from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import (
     ALONE,
@@ -25,8 +25,10 @@ WORD_MAGNITUDE = r"thousand|million|billion|trillion"
 MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
 MARKS = either(CURRENCIES)
 TENS = {"10": "tens", "100": "hundreds"}
+COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those"  # "two 6s"
 EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
 ADVERBS = f"{EXTENTS}|and|or|to|of|for|in|on|at|from|with|more|less|per|is|was|by"  # no noun of "a 5 kg bag"
+SCALES = {"C": "celsius", "F": "fahrenheit"}
 POWERS = {"2": "squared", "3": "cubed"}
 
 
@@ -48,6 +50,8 @@ def _money(m: re.Match) -> str:
     large_number = MAGNITUDES.get(m[4], m[5])
     if large_number:
         return f"{sign}{number(m[3])} {large_number} {plural(large, False)}"
+    if m[3].isdigit() and _before_noun(m):
+        return f"{sign}{number(m[3])} {large}"
     return sign + _amount(m[3], large, small)
 
 
@@ -83,9 +87,14 @@ def _feet_inches(m: re.Match) -> str:
 
 
 def _one(m: re.Match) -> bool:
-    """Whether the unit is in the singular: "1 kg", and "a 5 kg bag" before what it measures."""
+    """Whether the unit is in the singular: "1 kg", and before what it measures."""
+    return m[1] == "1" or _before_noun(m)
+
+
+def _before_noun(m: re.Match) -> bool:
+    """"a 5 kg bag", "a $20 shirt"."""
     article = re.search(r"\b[Aa]n? $", m.string[: m.start()])
-    return m[1] == "1" or bool(article and re.match(rf"\s(?!(?:{ADVERBS})\b)[a-z]", m.string[m.end() :]))
+    return bool(article and re.match(rf"\s(?!(?:{ADVERBS})\b)[a-z]", m.string[m.end() :]))
 
 
 def _inches(m: re.Match) -> str:
@@ -161,9 +170,21 @@ def _raised(exponent: str) -> str:
     return f" {POWERS[exponent]} " if exponent in POWERS else _to_the_power(exponent)
 
 
+def _is_sum(m: re.Match) -> bool:
+    """Whether an equation is written, or its result is asked for: "What is 5 - 3?"."""
+    asked = re.search(r"\b(?:what(?:'s| is)|compute|calculate) [\d.,+*×÷x -]*\d$",
+                      m.string[: m.start()], re.IGNORECASE)  # fmt: skip
+    return "=" in m.string or asked is not None
+
+
 def _dash(m: re.Match) -> str:
-    """Minus in an equation, else a range."""
-    return " minus " if "=" in m.string else " to "
+    """Minus in a sum, else a range."""
+    return " minus " if _is_sum(m) else " to "
+
+
+def _cross(m: re.Match) -> str:
+    """Times in a sum, else an extent."""
+    return " times " if _is_sum(m) else " by "
 
 
 def _magnitude(m: re.Match) -> str:
@@ -216,15 +237,22 @@ MEASURES: list[Rule] = [
     rule(r"\b(\d{1,3})' ?x ?(\d{1,3})'", lambda m: f"{number(m[1])} by {number(m[2])} feet"),
     rule(rf"\b(\d{{1,3}})'(?=\s(?:by|{EXTENTS})\b)",
          lambda m: f"{number(m[1])} {plural('foot', m[1] == '1')}"),
-    rule(rf"(?<!\b0)(?<=[\d'\"])\s?[xX]\s?(?={NUMBER})", "by"),
+    rule(rf"(?<!\b0)(?<=[\d'\"])\s?[xX]\s?(?={NUMBER})", _cross),
     rule(r"(?<=/\d)(?:th|rd)s\b|(?<=/\d\d)ths\b", lambda m: ""),
     rule(r"(?<=\d)x(?=$|[.,;!?]+(?:\s|$)| [a-z]{3})", _times),
     rule(r"(?<![\d/.])(?:(\d\.\d|\d\d(?=/100))/(5|10|100)|(5|10|100)/(\3))\b(?![/\d])", _out_of),
+    rule(r"(?:(?<=\ba )(?=\d+/10\b)|(?=[0-5]/5 stars\b)"
+         r"|(?=\d+/\d+ (?:on|in) (?:the|my) (?:test|exam|quiz)\b))(\d+)/(\d+)()()", _out_of),
     rule(r"\b([Pp]age|[Ss]lide|[Ss]tep|[Pp]art|[Dd]ay) (\d+)/(\d+)\b(?!/)",
          lambda m: f"{m[1]} {number(m[2])} of {number(m[3])}"),
     rule(r"\b(100?)s(?= of\b)", lambda m: TENS[m[1]]),
+    rule(rf"\b({COUNTS}) (\d{{1,2}})s\b", lambda m: f"{m[1]} {many(m[2])}"),
     rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
-    rule(r"(?<=\b(?:at|to|of|is))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
+    rule(r"\b(degrees?) ([CF])\b", lambda m: f"{m[1]} {SCALES[m[2]]}"),
+    rule(r"\b(\d{2,3}\.\d|\d{1,3}(?=\s?[CF] (?:outside|inside|today|tonight|tomorrow|to \d)))"
+         r"\s?([CF])\b()()", _oven),
+    rule(r"\b(\d+)-(?=\d/\d{1,2}\b)", lambda m: m[1] + " "),  # "1-1/2"
+    rule(r"(?<=\b(?:at|to|of|is|'s))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
     rule(rf"(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
     rule(r"(?<=\b[knxy])-(?=\d{1,2}\b)", "minus"),  # "n-1"
@@ -237,7 +265,7 @@ MEASURES: list[Rule] = [
          rf"|\s?(in)(?=\.?\s*$|\.?\s(?:{EXTENTS}|by)\b|[,;)]))?", _fraction),
     rule(r"°(?= (?:angle|turn|view)\b)", " degree"),
     rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
-    rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:\^([23]))?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
+    rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:(?:\^|(?<=m))([23])\b)?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
          r"(?:\.(?=\s+[a-z]|,)|(?:(?<=min|sec|hrs)|(?<=lb|oz|ft|hr))\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/'])({either(ALONE)})(?![\w/])", _unit_alone),
     rule(r"(?<![A-Za-z\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions

@@ -31,7 +31,10 @@ MAGNITUDES = {
 UNITS = {
     "km": "kilometer", "cm": "centimeter", "mm": "millimeter", "m": "meter", "nm": "nanometer",
     "μm": "micrometer", "kg": "kilogram", "kgs": "kilogram", "kms": "kilometer",
-    "KG": "kilogram", "KM": "kilometer", "g": "gram", "mg": "milligram", "μg": "microgram",
+    "KG": "kilogram", "KM": "kilometer", "Kg": "kilogram", "Km": "kilometer", "MPH": "mile per hour",
+    "kmh": "kilometer per hour", "kmph": "kilometer per hour", "LB": "pound", "LBS": "pound", "Lbs": "pound",
+    "OZ": "ounce", "FT": "foot", "CM": "centimeter", "ML": "milliliter", "Hrs": "hour", "Min": "minute",
+    "g": "gram", "mg": "milligram", "μg": "microgram",
     "ft": "foot", "in": "inch", "yd": "yard", "lb": "pound", "lbs": "pound", "oz": "ounce",
     "mi": "mile", "mph": "mile per hour", "mpg": "mile per gallon", "rpm": "revolution per minute",
     "ppm": "part per million", "bpm": "beat per minute", "bps": "basis point", "pts": "point",
@@ -56,6 +59,7 @@ UNITS = {
     "psi": "pound per square inch", "dB": "decibel", "px": "pixel", "dpi": "dot per inch",
     "ha": "hectare", "yr": "year", "yrs": "year", "mo": "month", "mos": "month", "wk": "week", "wks": "week",
     "tsp": "teaspoon", "tbsp": "tablespoon", "sq ft": "square foot", "sq mi": "square mile",
+    "sqft": "square foot", "sq m": "square meter", "fl oz": "fluid ounce", "qt": "quart", "pt": "pint",
     "sq. ft": "square foot", "sq. mi": "square mile", "kbit": "kilobit", "Mbit": "megabit",
     "Gbit": "gigabit",
     "°": "degree", "°C": "degree celsius",
@@ -156,5 +160,6 @@ CAPITAL_WORDS = set(
     "her him his hot how its job let lot man may men mix new not now off old one our out own pay "
     "put red run say see set she sit six stop sun ten the too top try two use war was way who why "
     "win yes yet you zoo bus cup egg hat key map pen pig sky tea toy box fox bed bee ant exit "
+    "fun mad sad ate odd won wet news love hate free stop please help never ever just more most best "
     "sale open that this what have with your from good here there they".split()
 )  # short words that shouting or a sign puts in capitals

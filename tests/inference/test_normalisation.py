@@ -6,6 +6,7 @@ import pytest
 
 from inference.normalisation import can_say, normalise
 from inference.normalisation.numbers import number, roman, year
+from inference.notice import Notice
 from models.errors import UserError
 
 SAID = {
@@ -58,6 +59,26 @@ SAID = {
     "a B-, type AB-": "a bee minus , type ay bee negative",
     "Op. 125": "opus one hundred and twenty five",
     "10x": "ten times",
+    "on Main St. It is near St. John": "on main street . it is near saint john",
+    "vitamin C. It helps; J. Smith": "vitamin see . it helps , jay smith",
+    "What is 5 - 3? 10 - 12 people": "what is five minus three ? ten to twelve people",
+    "7 x 8 = 56": "seven times eight equals fifty six",
+    "a 4 x 6 picture": "a four by six picture",
+    "1.299,99 €, EUR 2.500, 3.5 €": "one thousand two hundred and ninety nine euros and ninety nine cents , "
+    "two thousand five hundred euros , three euros and fifty cents",
+    "by 12/25, on 3/4, 3/4 cup, 7/20 of":
+        "by december twenty fifth , on march fourth , three quarters cup , seven twentieths of",
+    "80 Kg, 60 MPH, 8 fl oz, 50 m2":
+        "eighty kilograms , sixty miles per hour , eight fluid ounces , fifty square meters",
+    "20C outside, 98.6 F, 350 degrees F": "twenty degrees celsius outside , "
+    "ninety eight point six degrees fahrenheit , three hundred and fifty degrees fahrenheit",
+    "1-1/2 cups": "one and one half cups",
+    "8 a.m. - 5 p.m., 8 a.m.-noon": "eight ay em to five pee em , eight ay em to noon",
+    "a 7/10, 4/5 stars": "a seven out of ten , four out of five stars",
+    "FUN on Sat, the sun": "fun on saturday , the sun",
+    "two 6s in 6s": "two sixes in six seconds",
+    "a $20 shirt for $20": "a twenty dollar shirt for twenty dollars",
+    "1:00:00": "one o clock",
     "3.5 x 10^8 m/s": "three point five times ten to the power of eight meters per second",
     "50 Hz–20 kHz; 3 m x 4 m": "fifty hertz to twenty kilohertz , three meters by four meters",
     "200 hp, 1 atm, 100 yds, 3 kΩ":
@@ -183,6 +204,13 @@ def test_nothing_to_say_is_a_clear_error(text):
     assert not can_say(text)
     with pytest.raises(UserError, match="nothing to say"):
         normalise(text)
+
+
+def test_letters_that_cannot_be_spoken_are_told():
+    with pytest.warns(Notice, match="Анна"):
+        assert normalise("Hello Анна, café?") == ["hello", ",", "cafe", "?"]
+    with pytest.raises(UserError, match="only Latin letters"):
+        normalise("Привет")
 
 
 @pytest.mark.parametrize(
