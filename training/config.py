@@ -102,7 +102,10 @@ def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text:
         settings = sections[stage].get(section, {})
         optional = OPTIONS if (stage, section) == ("thinker", "model") else set()
         if key in settings or key in known | optional:
-            sections[stage].setdefault(section, {})[key] = parse_value(value)
+            made = parse_value(value)
+            if isinstance(settings.get(key), int | float) and not isinstance(made, int | float):
+                raise UserError(f"--set {text}: {section}.{key} is a number")
+            sections[stage].setdefault(section, {})[key] = made
             found = True
     if not found:
         raise UserError(f"--set {text}: no stage here has a setting {section}.{key}")

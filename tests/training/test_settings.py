@@ -96,7 +96,7 @@ def test_overrides() -> None:
     larger = load_preset("tiny")
     apply_override(larger, ["vision"], "data.styles=[noto, fxemoji]")
     assert larger["vision"]["data"]["styles"] == ["noto", "fxemoji"]
-    for wrong in ("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3", "train.lr=[e"):
+    for wrong in ("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3", "train.lr=[e", "model.hidden_size=abc"):
         with pytest.raises(UserError):
             apply_override(sections, ["thinker"], wrong)
 
