@@ -47,7 +47,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--lora_alpha", type=float, help="its scale times its rank (twice the rank)")
     add("--lora_targets", nargs="+", help="its matrices (all of a block): q_proj k_proj v_proj …")
     add("--restart", action="store_true", help="forget an earlier run of the stage")
-    add("--init_from", type=Path, help="an omni checkpoint to begin with (audio, omni)")
+    add("--init_from", type=Path, help="a checkpoint to begin with (thinker, audio, omni, memory)")
     add(
         "--set", action="append", default=[], metavar="[STAGE.]SECTION.KEY=VALUE", dest="overrides",
         help="a setting of the preset, for this run; repeatable",
@@ -63,7 +63,7 @@ def find_paths(args: argparse.Namespace, first: bool) -> Paths:
     if not real.is_dir():
         real = None
         if first:
-            print("no real data (--real_dir): photos and recorded speech are left out of training")
+            print("no real data (--real_dir): photographs are left out; what wants recorded speech stops")
     return Paths.of(args.preset, args.data_dir, args.runs_dir, real)
 
 

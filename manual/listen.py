@@ -41,7 +41,8 @@ SECTIONS = {
     "A statement and a question": "The same words; only the mark differs.",
     "Speed and seeds": "Speed keeps the pitch. Without `--seed` a sentence sounds the same each time.",
     "The codec on a voice it never heard": "One of Kokoro's voices that was held out of all training.",
-    "The codec on a person": "A speaker of speechocean762 (CC BY 4.0) who was held out of all training.",
+    "The codec on a person":
+        "A speaker of speechocean762 (free, also commercially) who was held out of all training.",
     "Controls": "What must not be understood: these say that the rows above mean something.",
 }  # fmt: skip
 

@@ -18,6 +18,7 @@ REAL = {
     "opentriviaqa": ("OpenTriviaQA: questions, to be declined", "CC BY-SA 4.0"),
     "cmudict": ("CMU Pronouncing Dictionary: its word list", "unrestricted"),
     "speechocean762": ("speechocean762: recorded speech", "free, also commercially (README)"),
+    "asterisk": ("Asterisk's prompts (Debian): recorded", "CC BY-SA 3.0"),
     "fsdd": ("Free Spoken Digit Dataset: recorded digits", "CC BY-SA 4.0"),
     "speech_commands_3words": ("Speech Commands, three words: recorded", "CC BY 4.0"),
     "cifar10": ("CIFAR-10, 15,000 photographs (Krizhevsky 2009)", "none stated: research data"),
@@ -27,9 +28,9 @@ REAL = {
 GENERATED = {
     "thinker": "conversations of a small world with exact answers, and captions of scenes",
     "omni": (
-        "conversations, pictures and clips drawn from scene graphs (shapes, Noto emoji, signs), "
-        "and speech by flite, festival, espeak-ng, Kokoro-82M and Hibari, all made by "
-        "this repository from seeds"
+        "conversations, pictures and clips from scene graphs (shapes, signs, and the drawings of several "
+        "artists, whose licences docs/data.md lists), and speech by flite, festival, espeak-ng, "
+        "Kokoro-82M and Hibari, all made by this repository from seeds"
     ),
 }
 
@@ -114,7 +115,7 @@ is no source of facts or advice. Long texts and questions outside its small worl
 """
 
 
-SPEECH = ("speechocean762", "fsdd", "speech_commands_3words")
+SPEECH = ("asterisk", "speechocean762", "fsdd", "speech_commands_3words")
 
 
 def omni_card(

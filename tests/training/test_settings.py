@@ -85,6 +85,8 @@ def test_presets_are_whole(preset: str) -> None:
     assert tuple(sections) == (*STAGES, *EXTRA)
     for stage in TRAINED:
         TrainConfig.from_dict(sections[stage]["train"])
+    sizes = {sections[stage]["model"]["vocab_size"] for stage in ("tokenizer", "thinker")}
+    assert len(sizes) == 1, "the Thinker has a row for each token"
 
 
 def test_overrides() -> None:
@@ -96,7 +98,10 @@ def test_overrides() -> None:
     larger = load_preset("tiny")
     apply_override(larger, ["vision"], "data.styles=[noto, fxemoji]")
     assert larger["vision"]["data"]["styles"] == ["noto", "fxemoji"]
-    for wrong in ("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3", "train.lr=[e", "model.hidden_size=abc"):
+    for wrong in (
+        *("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3", "train.lr=[e"),
+        "model.hidden_size=abc",
+    ):
         with pytest.raises(UserError):
             apply_override(sections, ["thinker"], wrong)
 
