@@ -27,7 +27,7 @@ endef
 .venv/ready: requirements.txt
 	$(call install,requirements.txt,.venv)
 
-.venv-dev/ready: requirements.txt requirements-dev.txt
+.venv-dev/ready: requirements.txt requirements-dev.txt requirements-serve.txt requirements-chunks.txt
 	$(call install,requirements-dev.txt,.venv-dev)
 
 .venv-serve/ready: requirements.txt requirements-serve.txt

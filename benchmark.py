@@ -55,6 +55,7 @@ BENCHES = {
     "share": bench_share,
     "realtime": bench_realtime,
 }
+FP32 = {"serve", "realtime", "start", "share"}
 OPTIONAL = {"serve", "realtime", "routers", "quantise", "share"}  # run where named: own options
 
 
@@ -77,10 +78,13 @@ def main(argv: list[str] | None = None) -> int:
         raise UserError(f"unknown {', '.join(sorted(unknown))}: there are {', '.join(BENCHES)}")
     if min(args.rounds, args.tokens) < 1:
         raise UserError("--rounds and --tokens must be at least 1")
+    chosen = args.what or [name for name in BENCHES if name not in OPTIONAL]
+    if args.dtype != "fp32" and (fixed := FP32.intersection(chosen)):
+        raise UserError(f"--dtype does not go with {', '.join(sorted(fixed))}, which start a program anew")
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
     results = {"threads": torch.get_num_threads(), "dtype": args.dtype}
     results |= {"rounds": args.rounds, "tokens": args.tokens}
-    for name in args.what or [name for name in BENCHES if name not in OPTIONAL]:
+    for name in chosen:
         results[name] = BENCHES[name](omni, args.rounds, args.tokens)
         for row, figures in results[name].items():
             shown = [f"{k} {v:.4g}" for k, v in figures.items()]

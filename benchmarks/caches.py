@@ -56,7 +56,7 @@ def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
     limit = thinker.config.max_position_embeddings
     prompt = Prompt(text_ids(omni, limit - tokens))  # so that decoding is near a full context
     kinds = [*map(str, KVCacheKind), "q8_0/nf4"]
-    configs = {kind: settings(omni, tokens, cache_kind=kind) for kind in kinds}
+    configs = {kind: settings(omni, tokens, cache_kind=kind, native="off") for kind in kinds}
     contestants = {kind: decoder(omni, prompt, config) for kind, config in configs.items()}
     table = interleaved(contestants, rounds)
     for kind, row in table.items():

@@ -75,9 +75,11 @@ def rereader(omni: Omni, prompt: Prompt, tokens: int) -> Callable[[], int]:
     return run
 
 
-def reader(omni: Omni, prompt: Prompt) -> Callable[[], int]:
+def reader(omni: Omni, prompt: Prompt, native: str = "auto") -> Callable[[], int]:
     """Reads a prompt and chooses the first token; counts those of the prompt."""
-    generator = Generator(omni.model, settings(omni, 1))
+    config, thinker = settings(omni, 1, native=native), thinker_of(omni.model)
+    Runner(thinker, thinker.new_cache(1, 1), config, wait=True)  # compiled before time counts
+    generator = Generator(omni.model, config)
 
     def run() -> int:
         generator.reset()

@@ -28,7 +28,7 @@ def bench_routers(omni: Omni, rounds: int, tokens: int) -> dict:
         name: decoder(one, prompt, settings(one, tokens, native="off")) for name, one in omnis.items()
     }
     table = {f"decode, {name}": row for name, row in interleaved(decode, rounds).items()}
-    read = {name: reader(one, prompt) for name, one in omnis.items()}
+    read = {name: reader(one, prompt, "off") for name, one in omnis.items()}
     table |= {f"read, {name}": row for name, row in interleaved(read, rounds).items()}
     for strategy in STRATEGIES:
         table[f"read, {strategy}"]["routing_megabytes"] = held(omnis[strategy])

@@ -201,6 +201,8 @@ def export_to_gguf(
         if folder is None:
             raise UserError("this model came from no folder: give export_to_gguf its tokenizer")
         tokenizer = Tokenizer(folder / "tokenizer.model")
+    if not isinstance(tokenizer, Tokenizer):
+        raise UserError("GGUF files are written with our tokenizer alone, a tokenizer.model")
     out.parent.mkdir(parents=True, exist_ok=True)
     if kind in TYPES:
         write_gguf(thinker, tokenizer, out, kind, name or out.stem)

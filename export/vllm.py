@@ -26,6 +26,9 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the new folder")
     args = parser.parse_args(argv)
     omni = Omni.from_pretrained(args.ckpt_dir)
+    if lacking := [name for name in TOKENIZER if not (omni.folder / name).is_file()]:
+        make = f"python -m export.hf_tokenizer --ckpt_dir {omni.folder}"
+        raise UserError(f"{omni.folder} has no {lacking[0]}: make it with {make}")
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         thinker_of(omni.model).save_pretrained(args.out)

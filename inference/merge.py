@@ -26,7 +26,7 @@ from models.files import replacing
 from models.lora import LoraLinear, load_lora, merge_lora, merged_state
 from models.memory import PREFIX, MemoryAdapter, MemoryConfig
 from models.omni import thinker_of
-from models.quantization import dequantise, quantise
+from models.quantization import dequantise, quantise, round_to_int8
 from models.thinker import Thinker, ThinkerConfig
 
 META = "_meta"  # what a .pt file says of itself: JSON as bytes
@@ -78,7 +78,10 @@ def merge_adapter_weights(model, output_path: str | Path | None = None) -> dict[
 
 def attach_adapter(omni, folder: str | Path) -> None:
     """Merge a LoRA adapter, ours or PEFT's, into a loaded checkpoint: no cost afterwards."""
-    merge_lora(load_lora(thinker_of(omni.model), folder))
+    thinker = thinker_of(omni.model)
+    merge_lora(load_lora(thinker, folder))
+    if thinker.int8:
+        round_to_int8(thinker)  # the sums have left the grid of 8 bits
 
 
 def adapter_of(model) -> MemoryAdapter:

@@ -95,10 +95,10 @@ def check_budget(config: GenerateConfig, thinker: Thinker, context: int) -> None
 def describe(thinker: Thinker) -> dict:
     """The model, its weights and the machine, as far as plans depend on them."""
     weight = thinker.model.embed_tokens.weight
-    some = weight[:64].detach().float().cpu().numpy().tobytes()
+    some = torch.cat([p.detach().flatten()[:64].float().cpu() for p in thinker.parameters()])
     return {
         "model": asdict(thinker.config),
-        "weights": hashlib.sha256(some).hexdigest(),
+        "weights": hashlib.sha256(some.numpy().tobytes()).hexdigest(),
         "dtype": str(weight.dtype),
         "machine": [platform.node(), machine(weight.device), torch.get_num_threads()],
         "torch": torch.__version__,

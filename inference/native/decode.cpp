@@ -283,7 +283,8 @@ void score_vocabulary(const Pass& pass, Share share, Inputs<W>& inputs, bool eve
 #pragma omp for schedule(static)
     for (int64_t i = 0; i < inputs.count; i++) {
         const float* row = out.logits + i * m.head.rows;
-        out.likeliest[i] = std::find(row, row + m.vocabulary, largest(row, m.vocabulary)) - row;
+        int64_t best = std::find(row, row + m.vocabulary, largest(row, m.vocabulary)) - row;
+        out.likeliest[i] = best < m.vocabulary ? best : 0;  // none where all are NaN
     }
 }
 

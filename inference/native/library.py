@@ -8,10 +8,9 @@ run code, so a library beside a checkpoint is loaded only if this user's cache k
 
 import ctypes
 import hashlib
-import logging
 import os
 import stat
-import sys
+import subprocess
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import cache
@@ -50,7 +49,7 @@ def library(checkpoint: Path | None, wait: bool = True) -> ctypes.CDLL | str:
         except (OSError, RuntimeError, ImportError) as error:
             reason = " ".join(str(error).split())[:200]
             _libraries[key] = f"the decode step cannot be compiled here ({reason})"
-            notice(f"{_libraries[key]}; {ANSWERS}. It needs g++ and ninja; --native off hides this")
+            notice(f"{_libraries[key]}; {ANSWERS}. It needs g++")
     return _libraries[key]
 
 
@@ -97,19 +96,28 @@ def cache_below(chosen: str | None, home: str | None) -> Path:
         pass
     path = Path(gettempdir()) / f"muomni-{os.getuid()}"
     path.mkdir(mode=0o700, exist_ok=True)
-    found = path.lstat()
-    if not stat.S_ISDIR(found.st_mode) or found.st_uid != os.getuid() or found.st_mode & 0o022:
+    if not alone(path):
         raise OSError(f"{path} is not this user's alone")
     notice(f"the home folder cannot be written: what is compiled is kept in {path}")
     return path
+
+
+def alone(folder: Path) -> bool:
+    """Whether this user owns a folder and nobody else writes it."""
+    found = folder.lstat()
+    others = found.st_mode & 0o022
+    return stat.S_ISDIR(found.st_mode) and found.st_uid == os.getuid() and not others
 
 
 def library_folder(checkpoint: Path | None) -> Path:
     """Where libraries are kept; MUOMNI_NATIVE_DIR names another place, as the tests do."""
     if chosen := os.environ.get("MUOMNI_NATIVE_DIR"):
         return Path(chosen)
-    if checkpoint is not None and os.access(checkpoint, os.W_OK):
-        return checkpoint / "compiled"
+    if checkpoint is not None:
+        folder = checkpoint / "compiled"
+        place = folder if folder.exists() else checkpoint.resolve()
+        if place.is_dir() and alone(place) and os.access(place, os.W_OK):
+            return folder
     return user_cache()
 
 
@@ -145,26 +153,26 @@ def locked(path: Path) -> Iterator[None]:
 
 def compile_to(path: Path) -> None:
     """Compile in a folder of its own, then move into place: nobody sees half a library."""
-    logging.getLogger("torch.utils.cpp_extension").setLevel(logging.ERROR)  # no GPU is no news
-    from torch.utils import cpp_extension
-
-    with TemporaryDirectory(dir=path.parent) as build, programs_of_this_python():
-        cpp_extension.load(
-            "decode", [str(SOURCES[0])], list(FLAGS), build_directory=build, is_python_module=False
-        )
-        built = Path(build) / "decode.so"
+    with TemporaryDirectory(dir=path.parent) as folder:
+        built = build(Path(folder))
         if not ours(path.parent):
             mark(built).parent.mkdir(parents=True, exist_ok=True)
             mark(built).touch()
         os.replace(built, path)
 
 
-@contextmanager
-def programs_of_this_python() -> Iterator[None]:
-    """Let pip's ninja be found where the environment was not activated."""
-    before = os.environ.get("PATH", "")
-    os.environ["PATH"] = f"{before}{os.pathsep}{Path(sys.executable).parent}"
-    try:
-        yield
-    finally:
-        os.environ["PATH"] = before
+def build(folder: Path) -> Path:
+    """The library, made in a folder. It shares PyTorch's OpenMP: two of them would have threads each."""
+    compiler, made = os.environ.get("CXX", "c++"), folder / "decode.so"
+    torch_folder = Path(torch.__file__).parent / "lib"
+    link = ["-shared", "-Wl,--no-as-needed", f"-L{torch_folder}", "-ltorch_cpu"]
+    run(compiler, "-std=c++17", "-fPIC", *FLAGS, "-c", SOURCES[0], "-o", folder / "decode.o")
+    run(compiler, folder / "decode.o", *link, "-o", made)
+    return made
+
+
+def run(*command) -> None:
+    """Run a program; what it says where it fails is the error."""
+    done = subprocess.run([str(word) for word in command], capture_output=True, text=True)
+    if done.returncode:
+        raise RuntimeError(done.stderr)

@@ -189,6 +189,8 @@ class NativeStep:
             embedded = new.float().contiguous()
             room.new.ids, room.new.embedded = None, embedded.data_ptr()
         else:
+            if min(new) < 0 or max(new) >= self.packed.model.vocabulary:
+                raise IndexError(f"token ids are 0 to {self.packed.model.vocabulary - 1}")
             room.ids[:] = new
             room.new.ids = room.ids
         if mask is not None:

@@ -10,7 +10,7 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 from inference.sampling import adjust, draw, first_seen, greedy
-from inference.speculative.table import DraftTable
+from inference.speculative.table import STOP, DraftTable
 from models.errors import UserError
 from models.thinker import Thinker
 
@@ -48,11 +48,12 @@ class NgramDraft:
     def __init__(self, table: DraftTable) -> None:
         self.table = table
         self.lookup = PromptLookup()
-        self.largest = max((max(one.values(), default=0) for one in table.tables), default=0)  # id
+        ids = [0, *(token for one in table.tables for token in one.values())]
+        self.least, self.largest = min(ids), max(ids)
 
     def check(self, target: Thinker) -> None:
         """Refuse a table whose ids the model does not have."""
-        if self.largest >= target.config.vocab_size:
+        if self.largest >= target.config.vocab_size or self.least < STOP:
             raise UserError("the table of guesses was counted with another tokenizer: count one for this")
 
     def propose(

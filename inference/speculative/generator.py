@@ -155,6 +155,8 @@ class SpeculativeGenerator(Generator):
         """One pass of the model over the last token and the guesses -> tokens that stand."""
         timing, start = self.timing, perf_counter()
         count = min(self._guesses(config), left - 1)
+        while count and self.cache.window(1) != self.cache.window(1 + count):
+            count -= 1  # all positions of a pass look through one window
         drafted, q = self.draft.propose(self.ids, count, config, generator)
         new = self.ids[self.cache.length :] + drafted
         logits, likeliest, head = self.run(new, every=True)  # (1, T, V)

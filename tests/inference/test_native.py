@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch.utils import cpp_extension
 
 import infer_chat
 from inference import Notice, Omni, generate, generate_batch, generation
+from inference.config import GenerateConfig
 from inference.generation import Generator, prefill
 from inference.native import library as libraries
 from inference.native.step import native_step, unsuited
@@ -18,6 +18,7 @@ from inference.runner import Runner
 from models.cachekind import KVCacheKind
 from models.errors import UserError
 from models.omni import thinker_of
+from models.thinker import Thinker
 from tests.inference.conftest import picture, tone
 from tests.inference.turns import first_turn
 
@@ -212,7 +213,7 @@ def test_without_a_compiler_one_notice_and_the_same_answers(bare, omni, monkeypa
     def no_compiler(*_, **__):
         raise RuntimeError("g++ not found")
 
-    monkeypatch.setattr(cpp_extension, "load", no_compiler)
+    monkeypatch.setattr(libraries, "build", no_compiler)
     with warnings.catch_warnings(record=True) as told:
         warnings.simplefilter("always")
         assert omni.chat("hello", max_new_tokens=6) == expected
@@ -227,13 +228,13 @@ def test_kept_beside_the_checkpoint_and_found_again(compiled, bare, monkeypatch)
     ready = ROOT / "build" / "native" / f"decode-{libraries.machine_key()}.so"
     calls = []
 
-    def load(name, sources, flags, build_directory, **_):
-        calls.append(name)
-        shutil.copy(ready, Path(build_directory) / "decode.so")
+    def build(folder):
+        calls.append(folder)
+        return Path(shutil.copy(ready, folder / "decode.so"))
 
     if not ready.exists():
         pytest.skip("MUOMNI_NATIVE_DIR names another folder")
-    monkeypatch.setattr(cpp_extension, "load", load)
+    monkeypatch.setattr(libraries, "build", build)
     for _ in range(2):
         libraries._libraries.clear()
         assert not isinstance(libraries.library(bare), str)
@@ -251,6 +252,35 @@ def test_a_library_that_came_with_a_checkpoint_is_not_run(bare):
     path.write_bytes(b"a stranger's code")
     assert not libraries.usable(path)
     assert libraries.usable(libraries.user_cache() / "none.so") is False
+
+
+def test_a_folder_that_others_write_holds_no_library(bare):
+    for mode in (0o777, 0o775):
+        bare.chmod(mode)
+        assert libraries.library_folder(bare) == libraries.user_cache()
+    bare.chmod(0o755)
+    assert libraries.library_folder(bare) == bare / "compiled"
+
+
+def test_a_path_with_blanks_and_a_failure_that_says_why(bare, monkeypatch):
+    folder = bare / "my own projects"
+    folder.mkdir()
+    commands = []
+    monkeypatch.setattr(libraries, "run", lambda *command: commands.append(command))
+    assert libraries.build(folder) == folder / "decode.so"
+    assert folder / "decode.o" in commands[0] and folder / "decode.o" in commands[1]
+    monkeypatch.undo()
+    with pytest.raises(RuntimeError, match="no such file|No such file"):
+        libraries.run("c++", "-c", folder / "none.cpp")
+
+
+def test_ids_that_are_none_are_refused(compiled, nano_text_dir):
+    """They would be read from beside the table."""
+    thinker = Thinker.from_pretrained(nano_text_dir).eval()
+    step = native_step(thinker, thinker.new_cache(1, 8), GenerateConfig(native="on"))
+    for wrong in (-1, thinker.config.vocab_size):
+        with pytest.raises(IndexError, match="token ids"):
+            step([wrong])
 
 
 def test_another_torch_processor_or_source_wants_another_library(monkeypatch):
