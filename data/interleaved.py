@@ -96,7 +96,9 @@ class _Dialogue:
             assert self.view is not None
             return Segment("back", None, self.about(self.view, self.rng.randint(1, 2)))
         if kind == "again":
-            question = casual(self.rng, self.draw.split, self.draw.say(AGAIN), self.heard)
+            while "just" in (asked := self.draw.say(AGAIN)):  # other things came since
+                continue
+            question = casual(self.rng, self.draw.split, asked, self.heard)
             asked = {"kind": "again", "question": question, "answer": self.heard, "accept": []}
             return Segment("again", None, [asked])
         return Segment("talk", None, self.talk())

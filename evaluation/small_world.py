@@ -3,8 +3,9 @@
     python -m evaluation.small_world runs/nano/omni_sft_nano
 
 shows answers beside the truth, and the rates that `evaluate.py small_world` writes. Held out are
-wordings, pairs of shape and colour, voices, and the sentences that are said. Controls: the answer
-to another question, a grey picture, another clip, and the codes of a sentence in another order.
+wordings, pairs of shape and colour, and voices that are heard. What is said are the dozen words that
+the Talker learns. Controls: the answer to another question, a grey picture, another clip, and the
+codes of a sentence in another order.
 """
 
 from __future__ import annotations

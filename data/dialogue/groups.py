@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from data.dialogue import world
 from data.dialogue.draw import Draw, Turn
+from data.dialogue.things import NESTED
 from data.dialogue.told import NUMBER, plural
 from data.dialogue.wordings import LISTS, WORDINGS
 from data.english import article, upper
@@ -23,7 +24,8 @@ def is_a(draw: Draw) -> list[Turn]:
     true = {kind, KINDS[kind]["kind"]} - {""}
     yes = draw.chance() < 0.5
     asked = draw.pick(sorted(true)) if yes else draw.pick(("animal", "plant", *KINDS))
-    while not yes and (asked in true or member in KINDS.get(asked, {"members": ()})["members"]):
+    while not yes and (asked in true or member in KINDS.get(asked, {"members": ()})["members"]
+                       or {(one, asked) for one in true} & NESTED):
         asked = draw.pick(("animal", "plant", *KINDS))
     said = upper(f"Yes, {named} is {article(asked)}." if yes else f"No, {named} is not {article(asked)}.")
     question = upper(draw.say(_NO_IS_A, x=named, c=article(asked)))
@@ -55,8 +57,7 @@ def eats(draw: Draw) -> list[Turn]:
     """What an animal eats."""
     animal = draw.pick(tuple(EATS))
     food, one = EATS[animal], article(animal)
-    many = {"butterfly": "butterflies", "ladybug": "ladybugs", "wolf": "wolves", "fly": "flies",
-            "goose": "geese", "deer": "deer"}.get(animal) or plural(animal)
+    many = plural(animal)
     question = upper(draw.say(WORDINGS["eats"], x=one, xs=many))
     accept = (food, f"It eats {food}.", f"{many} eat {food}.")
     return [Turn(question, f"{upper(one)} eats {food}.", accept)]

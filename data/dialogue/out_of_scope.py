@@ -15,6 +15,7 @@ from data.dialogue.draw import Draw, Turn
 from data.dialogue.facts import CAPITALS
 from data.dialogue.social import REFUSAL
 from data.dialogue.told import FURTHER_OBJECTS
+from data.english import article
 from data.splits import slot
 from data.text import trivia
 
@@ -55,7 +56,8 @@ def unknown(draw: Draw) -> list[Turn]:
     if way < 0.3:
         question = draw.say(HOW_TO, v=draw.pick(DEEDS))
     elif way < 0.55:
-        question = draw.say(ABOUT_THING, w=draw.pick(FURTHER_OBJECTS))
+        thing = draw.pick(FURTHER_OBJECTS)
+        question = draw.say(ABOUT_THING, w=thing).replace(f" a {thing}", f" {article(thing)}")
     else:
         question = draw.say(WHY)
     return [Turn(question, REFUSAL, SHORT)]

@@ -6,6 +6,8 @@ that the Thinker already knows them when it learns to see.
 
 from __future__ import annotations
 
+import re
+
 from data.dialogue.draw import Draw, Turn
 from data.dialogue.things import SINGLE
 from data.english import article, upper
@@ -37,10 +39,21 @@ ASK_COUNT = ("How many {o} are there?", "How many {o} do you see?", "Count the {
 
 def plural(noun: str) -> str:
     """More than one of them; the noun may follow an adjective."""
-    irregular = {"mouse": "mice", "sheep": "sheep", "fish": "fish", "cherry": "cherries"}
+    irregular = {"mouse": "mice", "sheep": "sheep", "fish": "fish", "deer": "deer", "goose": "geese",
+                 "tooth": "teeth", "foot": "feet", "child": "children", "man": "men", "woman": "women"}
     head, _, last = noun.rpartition(" ")
-    many = irregular.get(last) or last + ("es" if last.endswith(("s", "x", "ch")) else "s")
-    return f"{head} {many}".strip()
+    return f"{head} {irregular.get(last) or regular_plural(last)}".strip()
+
+
+def regular_plural(noun: str) -> str:
+    """"berry" -> "berries", "leaf" -> "leaves", "box" -> "boxes"."""
+    if re.search(r"[^aeiou]y$", noun):
+        return noun[:-1] + "ies"
+    if noun.endswith(("knife", "wolf", "leaf", "shelf", "life", "wife", "loaf", "half", "thief", "scarf")):
+        return re.sub("fe?$", "ves", noun)
+    if noun.endswith(("s", "x", "ch", "sh", "potato", "tomato", "hero", "volcano")):
+        return noun + "es"
+    return noun + "s"
 
 
 def told_scene(draw: Draw) -> list[Turn]:

@@ -145,7 +145,8 @@ class UserFacts:
         answer = _filled(FACTS[key[0]]["asks"][0]["answer"], key, value)
         if key[0] == "name" and key not in self.corrected:
             return Turn(said, f"Nice to meet you, {value}!", (f"Okay. {answer}",), kind=kind)
-        return Turn(said, f"Okay. {answer}", (answer, f"Nice to meet you, {value}!"), kind=kind)
+        met = (f"Nice to meet you, {value}!",) if key[0] == "name" else ()
+        return Turn(said, f"Okay. {answer}", (answer, *met), kind=kind)
 
 
 def no_fact(draw: Draw) -> list[Turn]:

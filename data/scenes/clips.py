@@ -213,15 +213,12 @@ def clip_answer(clip: Clip) -> str:
 def _whether(clip: Clip, rng: random.Random, split: str) -> Question:
     """Yes or no, as often: whether a thing changes so, or anything does."""
     yes = rng.random() < 0.5
-    if clip.change in ("still", "turns") and (not yes or clip.change == "turns"):
-        does = clip.change == "turns"
+    if clip.change in ("still", "turns"):
         question = ask(rng, "changes", split)
-        return {"kind": "exists", "question": question, "answer": "Yes." if does else "No."}
-    if clip.change == "still":
-        thing, asked, yes = rng.choice(clip.frames[0].things), rng.choice(list(DOES)), False
-    else:
-        thing = _thing(clip)
-        asked = clip.change if yes else rng.choice([d for d in DOES if d != clip.change])
+        answer = "No." if clip.change == "still" else "Yes."
+        return {"kind": "exists", "question": question, "answer": answer}
+    thing = _thing(clip)
+    asked = clip.change if yes else rng.choice([d for d in DOES if d != clip.change])
     question = ask(rng, "whether", split, x=_referent(clip, thing), v=DOES[asked])
     return {"kind": "exists", "question": question, "answer": "Yes." if yes else "No."}
 

@@ -77,6 +77,8 @@ def named_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
         first = rng.choice(
             (f"What is {side}?", f"What do you see {side}?", f"Which thing is {side}?")
         )
+        if side.split()[-1] not in (thing.region or ""):  # it would be contradicted by where it is
+            return None
     if thing.kind == "sign":
         return None
     follow = _about_it(rng, thing)
@@ -90,6 +92,8 @@ def exists_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
         return None
     phrase, thing = rng.choice(named)
     follow = _about_it(rng, thing)
+    if follow and follow["kind"] == "color" and phrase != thing.name:  # the phrase says it
+        return None
     first = rng.choice(("Is there {}?", "Do you see {}?", "Can you see {}?")).format(
         article(phrase)
     )
@@ -116,7 +120,6 @@ def exists_another(scene: Scene, rng: random.Random, objects: str) -> Dialogue |
 
 def same_of_another(scene: Scene, rng: random.Random) -> Dialogue | None:
     """ "Where is the dog?" "Left." "And the star?" — or the same with colours."""
-    named = referents(scene)
     for kind, question, value in rng.sample(
         (
             ("where", "Where is the {}?", lambda t: t.region),
@@ -125,6 +128,7 @@ def same_of_another(scene: Scene, rng: random.Random) -> Dialogue | None:
         ),
         3,
     ):
+        named = referents(scene, with_color=kind != "color")
         known = [(p, value(t)) for p, t in named if value(t)]
         if len(known) >= 2:
             (x, first), (y, second) = rng.sample(known, 2)
@@ -193,9 +197,11 @@ def next_to_it(scene: Scene, rng: random.Random) -> Dialogue | None:
     if other.x - one.x < MIN_GAP or one.key == other.key:
         return None
     if rng.random() < 0.5:
-        question, thing, rest = "What is on the left?", one, other
+        question, side, thing, rest = "What is on the left?", "left", one, other
     else:
-        question, thing, rest = "What is on the right?", other, one
+        question, side, thing, rest = "What is on the right?", "right", other, one
+    if side not in (thing.region or ""):
+        return None
     if rest.color and rng.random() < 0.5:
         follow = _answer(
             "color",

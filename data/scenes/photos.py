@@ -25,6 +25,12 @@ from models.image import image_to_tensor
 from models.resnet import shrink
 
 SHARD_SIZE = 5000
+TOGETHER = (  # things that one photograph may show, or two names of one
+    {"cloud", "plain", "sea", "forest", "mountain", "road"},
+    {"maple tree", "oak tree", "palm tree", "pine tree", "willow tree", "forest", "plain"},
+    {"plate", "table", "bowl", "cup", "can", "bottle"}, {"man", "boy"}, {"woman", "girl"}, {"man", "woman"},
+    {"shirt", "t-shirt", "longsleeve", "outwear"}, {"automobile", "pickup truck", "truck"},
+)  # fmt: skip
 PLURAL = {"pants", "shorts", "shoes", "cattle"}
 BARE = {"outwear", "sea"} | PLURAL  # said without an article
 # (train, held out for dev and test); {x} is a thing with its article.
@@ -43,6 +49,18 @@ def photo_thinking(record: dict) -> str:
     return f"A photo of {phrase(record['name'])}."
 
 
+def alike(one: str, other: str) -> bool:
+    """Whether what shows one may well show the other: no question is whether it does."""
+    return any({one, other} <= group for group in TOGETHER)
+
+
+def in_plural(question: str) -> str:
+    """Of what is said in the plural: "Are these pants?"."""
+    question = re.sub(r"\bthis is\b", "these are", question).replace("Is there", "Are there")
+    question = question.replace("Is this thing", "Are these things").replace("Is it", "Are they")
+    return re.sub(r"\bIs this (?!an? )", "Are these ", question)
+
+
 def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> dict:
     """One question of a kind: name, caption, check or detail."""
     asked, answer = {
@@ -54,11 +72,11 @@ def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> d
     question = practised(rng, f"photo_{kind}", asked[0]) if split == "train" else rng.choice(asked[1])
     if kind == "check":
         true = rng.random() < 0.5
-        asked_for = record["name"] if true else record["other"]
-        answer = "Yes." if true else "No."
+        asked_for = record["name"] if true or alike(record["name"], record["other"]) else record["other"]
+        answer = "Yes." if asked_for == record["name"] else "No."
         question = question.replace("{x}", phrase(asked_for))
         if asked_for in PLURAL:
-            question = question.replace("Is there", "Are there").replace("Is this", "Are these")
+            question = in_plural(question)
     return {"kind": kind, "question": question, "answer": answer}
 
 

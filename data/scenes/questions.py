@@ -8,7 +8,6 @@ first and as often as each other, then a question is sought that has that answer
 from __future__ import annotations
 
 import random
-import re
 from collections.abc import Callable
 
 from data.english import article, count_word, upper
@@ -19,7 +18,7 @@ from data.scenes.captions import (
     noun,
     scene_groups,
 )
-from data.scenes.objects import KINDS, SYNONYMS, colors_of, plural, shapes_of
+from data.scenes.objects import SYNONYMS, colors_of, plural, shapes_of
 from data.scenes.paraphrases import ask
 from data.scenes.sampling import known_kinds, same_category
 from data.scenes.scene import Scene, Thing
@@ -81,25 +80,18 @@ def describe(scene: Scene, rng: random.Random, split: str, objects: str) -> Ques
 
 
 def color(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
-    options = [(p, t.color) for p, t in referents(scene, with_color=False) if t.color]
+    options = [("color", p, t.color) for p, t in referents(scene, with_color=False) if t.color]
     for things in scene.groups().values():  # several of one shape, all of one colour
         if (
             len(things) > 1
             and things[0].color
             and len({t.color for t in scene.things if t.name == things[0].name}) == 1
         ):
-            options.append((plural(things[0].name), things[0].color))
+            options.append(("colors", plural(things[0].name), things[0].color))
     if not options:
         return None
-    phrase, answer = rng.choice(options)
-    question = ask(rng, "color", split, x=phrase)
-    if phrase in {plural(t.name) for t in scene.objects()} and phrase not in KINDS:
-        question = re.sub(r"\bis the\b", "are the", question)
-        question = (
-            question.replace(f"the {phrase} is", f"the {phrase} are")
-            .replace("does the", "do the")
-            .replace(f"{phrase} has", f"{phrase} have")
-        )
+    asked, phrase, answer = rng.choice(options)
+    question = ask(rng, asked, split, x=phrase, xs=phrase)
     return {"kind": "color", "question": question, "answer": upper(answer) + "."}
 
 
@@ -212,9 +204,17 @@ def relation_what(scene: Scene, rng: random.Random, split: str, objects: str) ->
     return None
 
 
+GENERAL = {  # what has one of these has that, too
+    "flower": {"rose", "tulip", "sunflower"}, "tree": {"pine tree", "palm tree"}, "car": {"taxi"},
+    "ship": {"sailboat", "speedboat"}, "hat": {"cap"}, "bear": {"panda", "teddy bear", "koala"},
+    "fish": {"shark"}, "shoe": {"high heel", "boot"}, "telephone": {"mobile phone"},
+}  # fmt: skip
+
+
 def absent(scene: Scene, rng: random.Random, objects: str) -> str | None:
     """Something that is not there but nearly: same shape, same colour, or same category."""
     present = {t.name for t in scene.things}
+    present |= {general for general, kinds in GENERAL.items() if present & kinds}
     pairs = {(t.name, t.color) for t in scene.things}
     near = rng.choice(scene.objects())
     if near.kind == "shape" and near.color and rng.random() < 0.7:

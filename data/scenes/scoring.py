@@ -111,15 +111,18 @@ def score_change(answer: str, question: Question) -> bool:
         color = [w for w in words if w in COLORS][-1:] if "turns" in changes else []
         return changes, color, {m[0] for m in mentions(text)}
 
-    return told(answer) == told(question["answer"])
+    colors = dict(m[:2] for m in mentions(question["answer"]))
+    fitting = all(m[1] in ("", colors.get(m[0])) for m in mentions(answer))
+    return told(answer) == told(question["answer"]) and fitting
 
 
-_PICTURES = {"first": {1}, "second": {2}, "third": {3}, "1": {1}, "2": {2}, "3": {3}, "one": set(),
+_PICTURES = {"first": {1}, "second": {2}, "third": {3}, "1": {1}, "2": {2}, "3": {3},
              "both": {1, 2}, "all": {1, 2, 3}, "neither": {0}, "none": {0}, "no": {0}}
 
 
 def pictures_named(answer: str) -> set[int]:
     """Which pictures an answer names; {0} for none of them."""
+    answer = re.sub(r"\b(first|second|third) ones?\b", r"\1", answer.lower())
     return set().union(*(_PICTURES.get(word, set()) for word in normalise(answer).split()))
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -88,6 +89,8 @@ def which(pictures: Several, rng: random.Random, split: str, objects: str) -> Qu
         phrase = absent(next(s for s in scenes if s.objects()), rng, objects) or phrase
     right = [i for i, scene in enumerate(scenes) if phrase in _phrases(scene)]
     question = ask(rng, "which_picture", split, ax=article(phrase))
+    while len(scenes) > 2 and "or in the second" in question:
+        question = ask(rng, "which_picture", split, ax=article(phrase))
     return {"kind": "which", "question": question, "answer": which_answer(right, len(scenes))}
 
 
@@ -113,7 +116,7 @@ def in_both(pictures: Several, rng: random.Random, split: str, objects: str) -> 
     one, other = (_phrases(scene) for scene in pictures.scenes)
     yes = rng.random() < 0.5
     options = sorted(one & other if yes else one ^ other)
-    if not options:
+    if not options or not (yes or one & other or rng.random() < 0.65):  # as often no as yes
         return None
     question = ask(rng, "both_pictures", split, ax=article(rng.choice(options)))
     return {"kind": "exists", "question": question, "answer": "Yes." if yes else "No."}
@@ -132,7 +135,7 @@ def same(pictures: Several, rng: random.Random, split: str, objects: str) -> Que
     if len(pictures.scenes) != 2:
         return None
     equal = pictures.difference == "Nothing is different."
-    if not equal and rng.random() < 0.7:
+    if not equal and rng.random() < 0.95:  # as often no as yes
         return None
     answer = "Yes." if equal else "No."
     return {"kind": "exists", "question": ask(rng, "same_pictures", split), "answer": answer}
@@ -145,7 +148,8 @@ def about_one(pictures: Several, rng: random.Random, split: str, objects: str) -
         q
         for q in questions(pictures.scenes[i], rng, split, objects)
         if q["kind"] in ABOUT_ONE and q["question"].endswith("?")
-        and not set(q["question"].lower().rstrip("?").split()) & WHOLE
+        and not set(re.findall(r"[a-z]+", q["question"].lower())) & WHOLE
+        and not re.search(r"[,.]", q["question"])  # one sentence, to which the place is added
     ]
     if not asked:
         return None
