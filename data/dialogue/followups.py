@@ -67,8 +67,13 @@ def _sum(draw: Draw) -> list[Turn]:
     wordings = {"+": numbers.ADD, "-": numbers.SUBTRACT, "x": numbers.TIMES}[sign]
     first = Turn(draw.say(wordings, a=a, b=b),
                  *numbers.result(f"{a} {word} {b} is {start}.", start))
-    less = start > 0 and draw.chance() < 0.4
-    step = draw.number(1, min(10, start)) if less else draw.number(1, 10)
+
+    def make() -> tuple[str, int, int]:
+        less = start > 0 and draw.chance() < 0.4
+        return "-" if less else "+", start, draw.number(1, min(10, start) if less else 10)
+
+    then, _, step = draw.fresh(make) if draw.split == "train" else make()
+    less = then == "-"
     value = start - step if less else start + step
     word = "minus" if less else "plus"
     question = draw.say(AND_MINUS if less else AND_PLUS, b=step)

@@ -160,9 +160,13 @@ def arithmetic(draw: Draw) -> list[Turn]:
 def word_problem(draw: Draw) -> list[Turn]:
     """One small step with things: more of them, or fewer."""
     most = (40, 20) if draw.practice(0.6) else (12, 10)
-    a, b = draw.fresh(lambda: (draw.number(2, most[0]), draw.number(1, most[1])))
-    name, thing = a_name(draw), draw.pick(ITEMS)
-    more = draw.chance() < 0.5 or a <= b
+
+    def make() -> tuple[str, int, int]:  # kept for dev and test are the sums that `sum_of` keeps
+        a, b = draw.number(2, most[0]), draw.number(1, most[1])
+        return "+" if draw.chance() < 0.5 or a <= b else "-", a, b
+
+    sign, a, b = draw.fresh(make)
+    name, thing, more = a_name(draw), draw.pick(ITEMS), sign == "+"
     value, word = (a + b, "plus") if more else (a - b, "minus")
     question = draw.say(GAIN if more else LOSE, a=a, b=b, n=name, t=thing)
     noun = thing if value != 1 else thing[:-1]

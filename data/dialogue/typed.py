@@ -8,6 +8,8 @@ from __future__ import annotations
 import random
 import re
 
+from data.text import is_clean
+
 SHORTEST = 5  # letters of a word with a typing error
 _WORD = re.compile(r"[A-Za-z']+")
 _LEADS = ("Please tell me: ", "Question: ", "So, ", "Now, ", "Okay. ", "Hi! ", "Hello. ", "And now: ")
@@ -69,7 +71,8 @@ def misspelled(rng: random.Random, text: str, again: set[str]) -> str:
         place = match.start() + rng.randrange(1, len(match[0]) - 1)
         way = rng.randrange(3)
         here, after = text[place], text[place + 1]
-        text = text[:place] + (after + here, here + here + after, after)[way] + text[place + 2 :]
+        made = text[:place] + (after + here, here + here + after, after)[way] + text[place + 2 :]
+        text = made if is_clean(made) else text  # "count" without its o is another word
     return text
 
 

@@ -8,7 +8,9 @@ import re
 from data import text
 from data.dialogue import (
     counting,
+    followups,
     model_parts,
+    numbers,
     salutes,
     scoring,
     social,
@@ -17,7 +19,7 @@ from data.dialogue import (
     user_facts,
 )
 from data.dialogue.conversation import score_turn
-from data.dialogue.draw import FURTHER, Draw, share
+from data.dialogue.draw import FURTHER, Draw, in_split, share
 from data.dialogue.wordings import LISTS, WORDINGS
 from tests.fixtures.wordings import plain
 
@@ -113,3 +115,22 @@ def test_typing_leaves_numbers_and_what_is_said_again_alone() -> None:
                for split in ("train", "test")}
     capital = sum(typed.casual(rng, "train", q, "Rome.").isupper() for q in questions) / 4000
     assert 0.08 < capital < 0.12 and 0.35 < changed["train"] < 0.55 and changed["test"] < 0.5
+
+
+def test_sums_that_are_held_out_are_said_by_no_kind_of_training():
+    sums = {(sign, a, b) for sign in "+-" for a in range(21) for b in range(21)}
+    kept = {one for one in sums if not in_split(one, "train")}
+    draw = Draw(random.Random(0), "train")
+    said: set[tuple[str, int, int]] = set()
+    for _ in range(3000):
+        for turn in (*numbers.word_problem(draw), *followups._sum(draw), *numbers.arithmetic(draw)):
+            found = re.search(r"(\d+) (plus|minus) (\d+) is", turn.answer)
+            if found:
+                said.add(("+" if found[2] == "plus" else "-", int(found[1]), int(found[3])))
+    assert len(kept) > 20 and not said & kept
+
+
+def test_a_typing_error_makes_no_other_word() -> None:
+    rng = random.Random(0)
+    made = {typed.misspelled(rng, "Please count.", set()) for _ in range(400)}
+    assert len(made) > 8 and all(map(text.is_clean, made))
