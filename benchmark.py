@@ -55,7 +55,7 @@ BENCHES = {
     "share": bench_share,
     "realtime": bench_realtime,
 }
-FP32 = {"serve", "realtime", "start", "share"}
+FP32 = {"serve", "realtime", "start", "share"}  # they start programs, which compute in fp32
 OPTIONAL = {"serve", "realtime", "routers", "quantise", "share"}  # run where named: own options
 
 

@@ -23,7 +23,7 @@ from torch import Tensor, nn
 from inference.quantised import DTYPES, METHODS, WeightOnly, dynamic_int8, swap_linears
 from models.errors import UserError
 from models.files import replacing
-from models.lora import LoraLinear, load_lora, merge_lora, merged_state
+from models.lora import load_lora, merge_lora, merged_state
 from models.memory import PREFIX, MemoryAdapter, MemoryConfig
 from models.omni import thinker_of
 from models.quantization import dequantise, quantise, round_to_int8
@@ -78,8 +78,7 @@ def merge_adapter_weights(model, output_path: str | Path | None = None) -> dict[
 
 def attach_adapter(omni, folder: str | Path) -> None:
     """Merge a LoRA adapter, ours or PEFT's, into a loaded checkpoint: no cost afterwards."""
-    thinker = thinker_of(omni.model)
-    merge_lora(load_lora(thinker, folder))
+    thinker = merge_lora(load_lora(thinker_of(omni.model), folder))
     if thinker.int8:
         round_to_int8(thinker)  # the sums have left the grid of 8 bits
 
@@ -154,9 +153,7 @@ def quantize_full_model(model, method: str = "dynamic", output_path: str | Path 
     """
     if method not in METHODS:
         raise UserError(f"method {method!r} is unknown: use {', '.join(METHODS)}")
-    thinker = copy.deepcopy(thinker_of(model)).eval()
-    if any(isinstance(module, LoraLinear) for module in thinker.modules()):
-        merge_lora(thinker)
+    thinker = merge_lora(copy.deepcopy(thinker_of(model)).eval())
     if method in DTYPES:
         thinker = thinker.to(DTYPES[method])
         tensors = thinker.state_dict()

@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from threading import Lock
 
 from inference.config import GenerateConfig
+from inference.media import load_image
 from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.thinking import thoughts_of
@@ -159,6 +160,12 @@ class Conversations:
     def remember(self, ids: list[int]) -> None:
         """Note the tokens of an answer: when its text comes back, it is read as they were."""
         self.replies.put(self.omni.tokenizer.decode(ids), tuple(ids))
+
+    def check_pictures(self, media: list[Media]) -> None:
+        """Refuse pictures that cannot be opened: every answer after them would fail."""
+        with self.opening, files_of(media) as paths:
+            for path in paths["image"]:
+                load_image(path, self.omni.limits)
 
     def prepare(self, system: str | None, turns: list[Asking], config: GenerateConfig) -> Prepared:
         """The prompt of the last turn with as many turns before it as the context has room for."""

@@ -18,7 +18,6 @@ from serving.realtime_items import (
     MAX_ITEMS,
     RATE,
     Item,
-    check_pictures,
     pcm_samples,
     read_item,
 )
@@ -286,7 +285,7 @@ class Connection:
         if name is not None and (not isinstance(name, str) or len(name) > 64 or name in self.items):
             raise ApiError("id must be new, and text of up to 64 characters", param="item.id")
         item, sounds = read_item(values, name or new_id("item"))
-        await self.service.work("prepare", check_pictures, item, self.service.omni.limits)
+        await self.service.work("prepare", self.service.conversations.check_pictures, item.media)
         if sounds:
             item.words = self._words(np.concatenate(sounds))
         self.add(item)

@@ -6,11 +6,11 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from inference.media import SAMPLE_RATE, Limits, load_image
+from inference.media import SAMPLE_RATE
 from serving.conversation import Asking
 from serving.encoding import WIRE_RATE, Resampler
 from serving.errors import ApiError
-from serving.media import Media, files_of, from_base64, from_data_uri
+from serving.media import Media, from_base64, from_data_uri
 
 RATE = SAMPLE_RATE  # Hz, as the model hears
 MAX_ITEMS = 512
@@ -116,13 +116,6 @@ def read_item(values: dict, name: str) -> tuple[Item, list[np.ndarray]]:
         else:
             raise ApiError(f"{param}: a {role} item holds no {str(kind)[:40]!r}", param=param)
     return item, sounds
-
-
-def check_pictures(item: Item, limits: Limits) -> None:
-    """Refuse an item whose pictures cannot be opened: every answer after it would fail."""
-    with files_of(item.media) as paths:
-        for path in paths["image"]:
-            load_image(path, limits)
 
 
 async def words_of(item: Item) -> str:

@@ -56,6 +56,11 @@ def _about_it(rng: random.Random, thing: Thing) -> Question | None:
     return rng.choice(options) if options else None
 
 
+def stands(thing: Thing, side: str) -> bool:
+    """Whether where it is agrees that it is on that side: being further left than others is less."""
+    return side in (thing.region or "")
+
+
 def named_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
     """ "What is on the left?" "A dog." "And what color is it?" """
     side, axis = rng.choice(
@@ -77,7 +82,7 @@ def named_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
         first = rng.choice(
             (f"What is {side}?", f"What do you see {side}?", f"Which thing is {side}?")
         )
-        if side.split()[-1] not in (thing.region or ""):  # it would be contradicted by where it is
+        if not stands(thing, side.split()[-1]):
             return None
     if thing.kind == "sign":
         return None
@@ -200,7 +205,7 @@ def next_to_it(scene: Scene, rng: random.Random) -> Dialogue | None:
         question, side, thing, rest = "What is on the left?", "left", one, other
     else:
         question, side, thing, rest = "What is on the right?", "right", other, one
-    if side not in (thing.region or ""):
+    if not stands(thing, side):
         return None
     if rest.color and rng.random() < 0.5:
         follow = _answer(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from inference.normalisation.numbers import cardinal, ordinal, year
+from inference.normalisation.numbers import cardinal, many, ordinal, year
 from inference.normalisation.rules import Rule, rule
 from inference.normalisation.tables import LETTER_NAMES, MONTHS, SHORT_MONTHS, WEEKDAYS
 
@@ -132,8 +132,7 @@ def decade(century: str, tens: str) -> str:
     """("19", "80") -> "nineteen eighties"; without a century "eighties"."""
     if tens == "00":
         return f"{cardinal(century)} hundreds" if century != "20" else "two thousands"
-    many = "tens" if tens == "10" else cardinal(tens)[:-1] + "ies"
-    return f"{cardinal(century)} {many}" if century else many
+    return f"{cardinal(century)} {many(tens)}" if century else many(tens)
 
 
 DATES: list[Rule] = [
