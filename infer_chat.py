@@ -193,7 +193,10 @@ def check(args: argparse.Namespace) -> None:
         raise UserError("--audio_out - writes sound, not text: pipe it, as in `… | aplay`")
     if args.audio_out not in (None, STDOUT):
         check_audio_path(args.audio_out)
-    check_trace(args.trace, bool(asked))
+    if args.trace is not None:
+        if not asked:
+            raise UserError("--trace needs something to answer; in a conversation, /trace PAGE.html")
+        check_page_path(args.trace)
     check_transcript(args)
     check_chunks(args)
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
@@ -220,15 +223,6 @@ def read_limits(given: list[str]) -> Limits:
     if wrong:
         raise UserError(f"--limit: {'; '.join(wrong)}")
     return replace(LIMITS, **values)
-
-
-def check_trace(path: str | None, asked: bool) -> None:
-    """Refuse a page that could not be written, or that would have nothing to show."""
-    if path is None:
-        return
-    if not asked:
-        raise UserError("--trace needs something to answer; in a conversation, /trace PAGE.html")
-    check_page_path(path)
 
 
 @one_line_errors

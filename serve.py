@@ -12,7 +12,6 @@ os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch
 
 from models.errors import UserError, one_line_errors
 
-LOCAL = ("127.0.0.1", "localhost", "::1")
 NEEDED = "install what the server needs: pip install -r requirements-serve.txt"
 
 
@@ -51,7 +50,7 @@ def main(argv: list[str] | None = None) -> int:
         from serving.server import run
     except ModuleNotFoundError as error:
         raise UserError(f"{error.name} is not installed: {NEEDED}") from None
-    return run(args, local=args.host in LOCAL)
+    return run(args)
 
 
 if __name__ == "__main__":

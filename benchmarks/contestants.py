@@ -6,10 +6,11 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
+from time import perf_counter
+from typing import Any
 
 import torch
 
-from inference.caching.probe import take_turns
 from inference.config import GenerateConfig
 from inference.generation import PAD_TOKEN_ID, Generator, generate_batch, prefill
 from inference.loading import DTYPES
@@ -21,6 +22,20 @@ from models.omni import thinker_of
 ROOT = Path(__file__).resolve().parent.parent
 NO_END = -1  # an end token that never comes: every run has the same length
 TEXT = ROOT / "docs" / "training.md"  # any text: only its length is used
+
+
+def take_turns(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[tuple]]:
+    """(seconds, result) of every round of each run, after one to warm up.
+
+    They take turns, so that a busy moment meets all of them.
+    """
+    seen: dict[str, list[tuple]] = {name: [] for name in runs}
+    for _ in range(1 + rounds):
+        for name, run in runs.items():
+            start = perf_counter()
+            result = run()
+            seen[name].append((perf_counter() - start, result))
+    return {name: took[1:] for name, took in seen.items()}
 
 
 def interleaved(contestants: dict[str, Callable[[], int]], rounds: int) -> dict[str, dict]:

@@ -8,7 +8,6 @@ and captions only, and says so. It trains nothing and needs a tokenizer that exi
 
 from __future__ import annotations
 
-import argparse
 import json
 import multiprocessing
 import random
@@ -22,7 +21,7 @@ import numpy as np
 
 from data import text
 from data.dialogue.conversation import picture_lines, sample_conversation
-from models.errors import UserError, one_line_errors
+from models.errors import UserError
 from models.files import replacing
 from models.tokenizer import Tokenizer
 
@@ -43,12 +42,6 @@ class CorpusOptions:
     kinds: tuple[str, ...] = ()  # of conversation; all of data/dialogue where none is named
     objects: str = "all"  # of the picture world
 
-
-PRESETS = {
-    "nano": CorpusOptions(train_tokens=200_000, dev_tokens=10_000, test_tokens=10_000),
-    "tiny": CorpusOptions(),
-    "small": CorpusOptions(train_tokens=60_000_000, dev_tokens=200_000, test_tokens=200_000),
-}
 
 _tokenizer: Tokenizer | None = None  # one for each worker process
 
@@ -243,27 +236,5 @@ def load_tokens(folder: str | Path, split: str) -> np.ndarray:
     """The token file of a split as a read-only memory map (uint16)."""
     path = Path(folder) / f"{split}.bin"
     if not path.is_file():
-        raise UserError(f"no corpus at {path}: build it with `python -m data.corpus --preset tiny`")
+        raise UserError(f"no corpus at {path}: train the stage `thinker` first")
     return np.memmap(path, dtype=np.uint16, mode="r")
-
-
-@one_line_errors
-def main() -> None:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").split("\n", 1)[0])
-    parser.add_argument("--preset", choices=sorted(PRESETS), default="tiny", help="how much")
-    parser.add_argument("--tokenizer", help="default: the preset's own, below runs/")
-    parser.add_argument("--out", help="default: build/data/<preset>/corpus")
-    parser.add_argument("--real_dir", help="folder of the manifest's real data (optional)")
-    parser.add_argument("--extra", help="a .txt/.jsonl/.parquet file or folder to add (optional)")
-    parser.add_argument("--seed", type=int, default=0, help="other conversations")
-    parser.add_argument("--workers", type=int, default=1, help="processes")
-    given = parser.parse_args()
-    tokenizer = given.tokenizer or f"runs/{given.preset}/tokenizer/final/tokenizer.model"
-    meta = build_corpus(given.out or f"build/data/{given.preset}/corpus", tokenizer,
-                        PRESETS[given.preset], given.real_dir, given.seed, given.workers,
-                        given.extra)
-    print(json.dumps(meta["splits"], indent=1))
-
-
-if __name__ == "__main__":
-    sys.exit(main())

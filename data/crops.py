@@ -34,9 +34,6 @@ class CropReader:
         self.shares = weights / weights.sum()
         self.samples, self.seed, self.noisy = samples, seed, noisy
 
-    def __len__(self) -> int:
-        return sum(self.counts)
-
     def batch(self, step: int, size: int, rank: int = 0, world: int = 1) -> np.ndarray:
         """This rank's share of the global batch of `size` crops: float32 (size/world, samples)."""
         rng = np.random.default_rng((self.seed, step))

@@ -122,10 +122,11 @@ class _Dialogue:
         assert record is not None
         if view.kind == "photo":
             kinds = rng.choices(("name", "caption", "check", "detail"), (3, 2, 3, 1), k=count)
-            return [photo_question(record, kind, rng, self.draw.split) for kind in kinds]
-        groups = [[q] for q in record["questions"]] + list(record.get("follow_ups", ()))
-        rng.shuffle(groups)
-        asked = [q for group in groups[:count] for q in group]
+            asked = [photo_question(record, kind, rng, self.draw.split) for kind in kinds]
+        else:
+            groups = [[q] for q in record["questions"]] + list(record.get("follow_ups", ()))
+            rng.shuffle(groups)
+            asked = [q for group in groups[:count] for q in group]
         split = self.draw.split
         return [q | {"question": casual(rng, split, q["question"], q["answer"])} for q in asked]
 
@@ -146,7 +147,7 @@ class _Dialogue:
 
     def fits(self, kind: str, *answers: str) -> bool:
         """Whether this is true here: no picture that is there is missed, no fact that was told unknown."""
-        if kind in ("no_fact", "no_name"):
+        if kind == "no_fact":
             return self.facts is None and "statement" not in self.said
         if kind == "statement" and self.facts:
             return False

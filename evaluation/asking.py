@@ -6,8 +6,7 @@ instead of from files.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 
 import torch
 from torch import Tensor
@@ -35,17 +34,6 @@ class Asker:
     def direct(self) -> Asker:
         """The same, answering without a chain of thought."""
         return Asker(self.omni, self.config.max_new_tokens, think=False)
-
-    @contextmanager
-    def lacking(self, part: str) -> Iterator[Asker]:
-        """The same without one of the model's optional parts, for as long as the block lasts."""
-        model = self.omni.model
-        kept = getattr(model, part)
-        setattr(model, part, None)
-        try:
-            yield self
-        finally:
-            setattr(model, part, kept)
 
     def prompts(self, turns: list[UserTurn], system: str | None = None) -> list[Prompt]:
         """First turns of conversations, as a user's are opened; those of like size together."""

@@ -56,8 +56,8 @@ def ladder(speaker: Speaker, sounds: list[Said], workers: int) -> Measured:
         figures[f"{row}/bitrate"] = Figure(bits, None, None, len(sounds), SEED, "kbit/s")
         copies = [said.wave for said in made]
         apart = [distance(a, b) for a, b in zip(copies, waves, strict=True)]
-        figures[f"{row}/mel"] = mean(apart, SEED, "dB")
-        figures[f"{row}/stoi"] = mean(understood(waves, copies), SEED)
+        figures[f"{row}/mel"] = mean(apart, "dB")
+        figures[f"{row}/stoi"] = mean(understood(waves, copies))
         figures |= Heard.figures(row, judged(made, workers, f"{count} codebooks"))
     return figures
 

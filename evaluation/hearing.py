@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from evaluation.mos import opinions
 from evaluation.results import error_rate, mean, rate
 from evaluation.said import Said
-from evaluation.setting import SEED, Measured
+from evaluation.setting import Measured
 from evaluation.whisper import transcripts
 from evaluation.words import skips_and_repeats, word_errors
 
@@ -26,10 +26,10 @@ class Heard:
         pairs = [(h.text, h.transcript) for h in heard]
         flaws = [skips_and_repeats(*pair) for pair in pairs]
         return {
-            f"{row}/mos": mean([h.mos for h in heard], SEED, "MOS"),
-            f"{row}/wer": error_rate([word_errors(*pair) for pair in pairs], SEED),
-            f"{row}/skips": rate([skipped for skipped, _ in flaws], SEED),
-            f"{row}/repeats": rate([repeated for _, repeated in flaws], SEED),
+            f"{row}/mos": mean([h.mos for h in heard], "MOS"),
+            f"{row}/wer": error_rate([word_errors(*pair) for pair in pairs]),
+            f"{row}/skips": rate([skipped for skipped, _ in flaws]),
+            f"{row}/repeats": rate([repeated for _, repeated in flaws]),
         }
 
 

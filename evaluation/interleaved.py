@@ -151,4 +151,4 @@ def counted(name: str, held: list[list[Answered]]) -> Measured:
                 of.append(f"said: {answer.kind}")
             for group in of:
                 groups[group][number].append(answer.right)
-    return {f"{name}/{group}": grouped_rate([*right.values()], SEED) for group, right in groups.items()}
+    return {f"{name}/{group}": grouped_rate([*right.values()]) for group, right in groups.items()}

@@ -16,7 +16,7 @@ from data.scenes.scoring import Question, score
 from data.shards import ShardReader
 from data.speech.asr_corpus import dequantise_mel
 from evaluation.asking import Asker, another, user_turn
-from evaluation.audio import heard, transcripts
+from evaluation.audio import heard, records, transcripts
 from evaluation.judge import hear, knows
 from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
@@ -35,20 +35,15 @@ def measure(setting: Setting) -> Measured:
     clips = heard(setting)
     scenes = setting.data_dir / "scenes_test"
     build_pictures(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
-    figures = ask_talk(asker, of_kind(clips, "talk_question", setting))
-    about = of_kind(clips, "scene_question", setting)
+    figures = ask_talk(asker, records(clips, setting.count(len(clips)), ("talk_question",)))
+    about = records(clips, setting.count(len(clips)), ("scene_question",))
     more = []
     if setting.limit is None or len(about) < setting.limit:
-        more = of_kind(heard(setting, clips=ASKED), "scene_question", setting)[len(about) :]
+        further = heard(setting, clips=ASKED)
+        more = records(further, setting.count(len(further)), ("scene_question",))[len(about) :]
     found, answers = ask_about_pictures(asker, about, more, ShardReader(scenes))
     questions = [record["question"] for record in about]
     return figures | found | aloud(asker.omni.speaker, answers, questions, setting.workers)
-
-
-def of_kind(clips: ShardReader, kind: str, setting: Setting) -> list[dict]:
-    """The utterances of one kind."""
-    picks = [i for i in range(len(clips)) if clips.record(i)["kind"] == kind]
-    return [clips[i] for i in picks[: setting.count(len(picks))]]
 
 
 def ask_talk(asker: Asker, records: list[dict]) -> Measured:
@@ -61,7 +56,7 @@ def ask_talk(asker: Asker, records: list[dict]) -> Measured:
     typed = asker.ask([user_turn(r["text"]) for r in records], "typed questions")
     other = [said[i] for i in another(len(said))]
     return {
-        name: rate([score_turn(a, c) for a, c in zip(answers, checks, strict=True)], SEED)
+        name: rate([score_turn(a, c) for a, c in zip(answers, checks, strict=True)])
         for name, answers in (
             ("talk/spoken", said), ("talk/typed", typed), ("talk/direct", direct),
             ("talk/shuffled", other),
@@ -94,7 +89,7 @@ def ask_about_pictures(
     }
     questions = [record["question"] for record in records + more]
     figures = {
-        name: rate([score(a, q) for a, q in zip(said, questions[: len(said)], strict=True)], SEED)
+        name: rate([score(a, q) for a, q in zip(said, questions[: len(said)], strict=True)])
         for name, said in answers.items()
     }
     return figures, answers["picture/spoken"][: len(records)]
@@ -115,6 +110,6 @@ def aloud(
     texts = [written.get(words, words) for words in said]
     others = [texts[i] for i in another(len(texts))]
     return {
-        name: rate([score(t, questions[i]) for i, t in zip(fit, found, strict=True)], SEED)
+        name: rate([score(t, questions[i]) for i, t in zip(fit, found, strict=True)])
         for name, found in (("aloud/spoken", texts), ("aloud/shuffled", others))
     }

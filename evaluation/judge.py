@@ -1,8 +1,7 @@
 """The judge of speech: pocketsphinx with the model inside its wheel. It is fragile to noise.
 
-`hear` writes down what it hears with its open language model, or with that of `model`, an ARPA
-file; given `choices` it says which of these sentences it heard. Every utterance is
-judged by itself: none adapts the judge to the next.
+`hear` writes down what it hears with its open language model; given `choices` it says which of these
+sentences it heard. Every utterance is judged by itself: none adapts the judge to the next.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from __future__ import annotations
 import multiprocessing
 from collections.abc import Callable
 from functools import lru_cache, partial
-from pathlib import Path
 
 import numpy as np
 from tqdm import tqdm
@@ -21,12 +19,12 @@ from models.mel import SAMPLE_RATE
 
 
 @lru_cache(maxsize=2)
-def decoder(choices: tuple[str, ...] | None = None, model: str | None = None):
-    """A decoder: with the open language model, another one, or a grammar of these sentences."""
+def decoder(choices: tuple[str, ...] | None = None):
+    """A decoder: with the open language model, or a grammar of these sentences."""
     Decoder = needed("pocketsphinx", "the judge of speech", "-r requirements-dev.txt").Decoder
     settings = {"samprate": float(SAMPLE_RATE), "cmn": "batch", "loglevel": "FATAL"}
     if choices is None:
-        return Decoder(**settings, lm=model) if model else Decoder(**settings)
+        return Decoder(**settings)
     made = Decoder(**settings, lm=None)
     sentences = " | ".join(choices)
     made.add_jsgf_string("choices", f"#JSGF V1.0; grammar choices; public <said> = {sentences};")
@@ -39,13 +37,11 @@ def knows(text: str) -> bool:
     return all(decoder().lookup_word(word) for word in spoken_words(text))
 
 
-def hear_one(
-    wave: np.ndarray, choices: tuple[str, ...] | None = None, model: str | None = None
-) -> str:
+def hear_one(wave: np.ndarray, choices: tuple[str, ...] | None = None) -> str:
     """float (samples,) in [-1, 1] at 16 kHz, or int16 -> the words."""
     if wave.dtype != np.int16:
         wave = (np.clip(wave, -1, 1) * 32767).astype(np.int16)
-    judge = decoder(choices, model)
+    judge = decoder(choices)
     judge.reinit_feat()  # forget the loudness and channel of the utterance before
     judge.start_utt()
     judge.process_raw(wave.tobytes(), full_utt=True)
@@ -55,18 +51,13 @@ def hear_one(
 
 
 def hear(
-    waves: list[np.ndarray],
-    workers: int,
-    desc: str,
-    choices: list[str] | None = None,
-    model: Path | None = None,
+    waves: list[np.ndarray], workers: int, desc: str, choices: list[str] | None = None
 ) -> list[str]:
     """What the judge hears in each; with `choices`, which of them."""
     allowed = None
     if choices is not None:
         allowed = tuple(dict.fromkeys(" ".join(spoken_words(text)) for text in choices))
-    job = partial(hear_one, choices=allowed, model=str(model) if model else None)
-    return shared_out(job, waves, workers, desc)
+    return shared_out(partial(hear_one, choices=allowed), waves, workers, desc)
 
 
 def shared_out(job: Callable, items: list, workers: int, desc: str) -> list:

@@ -35,12 +35,12 @@ def measure(setting: Setting) -> Measured:
     waves = [wave for _, wave in quiet]
     alone = said_alone(omni, waves, "one by one")
     figures["alone/in_order"] = in_order(truth, alone)
-    figures["vad/quiet"] = error_rate(errors(truth, alone), SEED)
-    figures["vad_off/quiet"] = error_rate(errors(truth, said_alone(omni, waves, "no VAD", False)), SEED)
+    figures["vad/quiet"] = error_rate(errors(truth, alone))
+    figures["vad_off/quiet"] = error_rate(errors(truth, said_alone(omni, waves, "no VAD", False)))
     noisy = [maker(setting, NOISE_DB).wave(i)[1] for i in tqdm(range(n), desc="noisy")]
     for name, vad in (("vad", True), ("vad_off", False)):
         said = said_alone(omni, noisy, f"noisy, {name}", vad)
-        figures[f"{name}/noisy"] = error_rate(errors(truth, said), SEED)
+        figures[f"{name}/noisy"] = error_rate(errors(truth, said))
     rng = np.random.default_rng(SEED)
     for name, pause in (("pauses", lambda: rng.uniform(*PAUSES)), ("no_pauses", lambda: 0.0)):
         figures |= joined(omni, truth, waves, pause, name)
@@ -65,9 +65,9 @@ def joined(
     speed = len(recording) / SAMPLE_RATE / (time.perf_counter() - begun)
     return {
         f"{name}/in_order": in_order([" ".join(truth)], [text]),
-        f"{name}/doubled": rate(doubled(" ".join(truth), text), SEED),
-        f"{name}/speed": mean([speed], SEED),
-        f"{name}/seconds": mean([len(recording) / SAMPLE_RATE], SEED, "s"),
+        f"{name}/doubled": rate(doubled(" ".join(truth), text)),
+        f"{name}/speed": mean([speed]),
+        f"{name}/seconds": mean([len(recording) / SAMPLE_RATE], "s"),
     }
 
 
@@ -84,7 +84,7 @@ def errors(truth: list[str], said: list[str]) -> list[tuple[int, int]]:
 def in_order(truth: list[str], said: list[str]) -> Figure:
     """Share of the words of the truth that are heard in their order."""
     pairs = zip(truth, said, strict=True)
-    return grouped_rate([kept(spoken_words(t), spoken_words(s)) for t, s in pairs], SEED)
+    return grouped_rate([kept(spoken_words(t), spoken_words(s)) for t, s in pairs])
 
 
 def kept(true: list[str], heard: list[str]) -> list[bool]:

@@ -28,7 +28,7 @@ def answered(omni: Omni, count: int | None, name: str) -> Figure:
     asker = Asker(omni, max_new_tokens=32)
     replies = asker.ask([user_turn(text) for _, text in asked], name)
     pairs = zip(replies, asked, strict=True)
-    return rate([right(reply, fact) for reply, (fact, _) in pairs], SEED)
+    return rate([right(reply, fact) for reply, (fact, _) in pairs])
 
 
 def with_shuffled_bank(omni: Omni, adapter: MemoryAdapter, count: int | None) -> Figure:

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from evaluation.results import rate
-from evaluation.setting import SEED, Measured, Setting
+from evaluation.setting import Measured, Setting
 from inference.normalisation import LETTER_NAMES, can_say, normalise
 
 LINES = Path(__file__).parent / "data" / "normalisation.jsonl"
@@ -77,7 +77,7 @@ def measure(setting: Setting) -> Measured:
     figures: Measured = {}
     for half in HALVES:
         right = score(half, read_aloud, setting.limit)
-        figures |= {f"{half}/{kind}": rate(marks, SEED) for kind, marks in right.items()}
-        figures[f"{half}/all"] = rate(sum(right.values(), []), SEED)
+        figures |= {f"{half}/{kind}": rate(marks) for kind, marks in right.items()}
+        figures[f"{half}/all"] = rate(sum(right.values(), []))
     plain = score("test", lambda text: text, setting.limit)
-    return figures | {"not_expanded/all": rate(sum(plain.values(), []), SEED)}
+    return figures | {"not_expanded/all": rate(sum(plain.values(), []))}

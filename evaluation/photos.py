@@ -8,8 +8,6 @@ from __future__ import annotations
 
 import random
 
-from torch import Tensor
-
 from data.readers.photos import FILES, names
 from data.scenes.photos import build_photos, named, photo_question
 from data.scenes.scoring import normalise
@@ -36,13 +34,13 @@ def ask_photos(asker: Asker, setting: Setting) -> Measured:
     every = [i for picks in chosen.values() for i in picks]
     figures: Measured = {}
     for corpus, picks in chosen.items():
-        figures[f"photo/{corpus}"] = rate(asking(asker, shards, "name", picks, picks, known, corpus), SEED)
+        figures[f"photo/{corpus}"] = rate(asking(asker, shards, "name", picks, picks, known, corpus))
     few = random.Random(SEED).sample(every, min(setting.count(CONTROLS), len(every)))
     checked = asking(asker, shards, "check", few, few, known, "photos, yes or no")
-    figures["photo/check"] = rate(checked, SEED)
+    figures["photo/check"] = rate(checked)
     wrong = [few[i] for i in another(len(few))]
     shuffled = asking(asker, shards, "name", few, wrong, known, "photos, shuffled")
-    figures["photo_shuffled/all"] = rate(shuffled, SEED)
+    figures["photo_shuffled/all"] = rate(shuffled)
     return figures
 
 
@@ -62,11 +60,6 @@ def pick(shards: ShardReader, count: int) -> dict[str, list[int]]:
     return {name: rng.sample(all_, min(count, len(all_))) for name, all_ in sets.items()}
 
 
-def shown(shards: ShardReader, picks: list[int]) -> list[Tensor]:
-    """The photographs as the vision encoder reads them, uint8 (3, 224, 224) each."""
-    return [picture(shards[i]["image"]) for i in picks]
-
-
 def asking(
     asker: Asker, shards: ShardReader, kind: str, asked: list[int], seen: list[int], known: list[str],
     desc: str,
@@ -74,8 +67,9 @@ def asking(
     """Which questions of a kind about the photographs `asked` are answered rightly when `seen` are shown."""
     rng = random.Random(SEED)
     questions = [photo_question(shards.record(i), kind, rng, "test") for i in asked]
-    pairs = zip(questions, shown(shards, seen), strict=True)
-    answers = asker.ask([user_turn(q["question"], [image]) for q, image in pairs], desc)
+    images = [picture(shards[i]["image"]) for i in seen]  # uint8 (3, 224, 224) each
+    turns = [user_turn(q["question"], [x]) for q, x in zip(questions, images, strict=True)]
+    answers = asker.ask(turns, desc)
     return [
         photo_right(answer, question, shards.record(i)["name"], known)
         for answer, question, i in zip(answers, questions, asked, strict=True)

@@ -55,4 +55,4 @@ def questions(row: str, say: Callable[[str, int], np.ndarray], count: int) -> Me
         higher.append(asked > said)
         if said and asked:
             by.append(12 * float(np.log2(asked / said)))
-    return {f"{row}/rises": rate(higher, SEED), f"{row}/rise": mean(by, SEED, "semitones")}
+    return {f"{row}/rises": rate(higher), f"{row}/rise": mean(by, "semitones")}

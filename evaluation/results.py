@@ -6,6 +6,7 @@ A section measured anew replaces only its own; the file is always whole.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,8 @@ from typing import Any
 from evaluation.intervals import bootstrap, wilson
 from models.errors import UserError
 from models.files import replacing
+
+SEED = 3  # of everything drawn for evaluation; training uses 1 and validation 2
 
 
 @dataclass(frozen=True)
@@ -27,33 +30,42 @@ class Figure:
     unit: str  # a key of evaluation.markdown.UNITS
 
 
-def rate(right: list[bool], seed: int) -> Figure:
+def rate(right: list[bool]) -> Figure:
     """Share of independent successes."""
     low, high = wilson(sum(right), len(right))
-    return Figure(sum(right) / len(right), low, high, len(right), seed, "rate")
+    return Figure(sum(right) / len(right), low, high, len(right), SEED, "rate")
 
 
-def grouped_rate(groups: list[list[bool]], seed: int) -> Figure:
+def by_kind(name: str, kinds: list[str], right: list[bool]) -> dict[str, Figure]:
+    """The rate of all, as `name/all`, and of each kind."""
+    groups: dict[str, list[bool]] = defaultdict(list)
+    for kind, r in zip(kinds, right, strict=True):
+        groups[kind].append(r)
+    figures = {f"{name}/all": rate(right)}
+    return figures | {f"{name}/{kind}": rate(groups[kind]) for kind in sorted(groups)}
+
+
+def grouped_rate(groups: list[list[bool]]) -> Figure:
     """Share of successes that hang together within a group, as the turns of a dialogue do.
 
     The interval is of groups drawn anew; of one alone there is none.
     """
     right, counts = [sum(group) for group in groups], [len(group) for group in groups]
-    low, high = bootstrap(right, counts, seed) if len(groups) > 1 else (None, None)
-    return Figure(sum(right) / sum(counts), low, high, sum(counts), seed, "rate")
+    low, high = bootstrap(right, counts, SEED) if len(groups) > 1 else (None, None)
+    return Figure(sum(right) / sum(counts), low, high, sum(counts), SEED, "rate")
 
 
-def error_rate(pairs: list[tuple[int, int]], seed: int) -> Figure:
+def error_rate(pairs: list[tuple[int, int]]) -> Figure:
     """Word or letter error rate from (errors, words) of each utterance."""
     errors, counts = [e for e, _ in pairs], [c for _, c in pairs]
-    low, high = bootstrap(errors, counts, seed)
-    return Figure(sum(errors) / sum(counts), low, high, len(pairs), seed, "rate")
+    low, high = bootstrap(errors, counts, SEED)
+    return Figure(sum(errors) / sum(counts), low, high, len(pairs), SEED, "rate")
 
 
-def mean(values: list[float], seed: int, unit: str = "ratio") -> Figure:
+def mean(values: list[float], unit: str = "ratio") -> Figure:
     """Mean over items."""
-    low, high = bootstrap(values, [1.0] * len(values), seed) if len(values) > 1 else (None, None)
-    return Figure(sum(values) / len(values), low, high, len(values), seed, unit)
+    low, high = bootstrap(values, [1.0] * len(values), SEED) if len(values) > 1 else (None, None)
+    return Figure(sum(values) / len(values), low, high, len(values), SEED, unit)
 
 
 def read_results(path: Path) -> dict[str, Any]:

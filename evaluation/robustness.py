@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
-from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
 
@@ -55,23 +54,17 @@ def opened(ckpt_dir: Path) -> Speaker:
     return Speaker.from_pretrained(ckpt_dir)
 
 
-@dataclass(frozen=True)
-class LengthBesideTeacher:
-    """A text -> the Talker's length beside Hibari's, whose voice is its first."""
-
-    ckpt_dir: Path
-    voice: str
-
-    def __call__(self, text: str) -> float:
-        made, _ = opened(self.ckpt_dir).speak(text, self.voice)
-        return ratio(made, aligned.say(text, "hibari", self.voice))
+def length_beside_teacher(text: str, ckpt_dir: Path, voice: str) -> float:
+    """The Talker's length of a text beside Hibari's, whose voice is its first."""
+    made, _ = opened(ckpt_dir).speak(text, voice)
+    return ratio(made, aligned.say(text, "hibari", voice))
 
 
 def robust(texts: list[str], length: Callable[[str], float], workers: int = 1) -> Measured:
     """Rates of looped and of cut sentences, and the length beside the teacher's."""
     ratios = shared_out(length, texts, workers, "random sentences")
     return {
-        "robust/looped": rate([r >= LOOPED for r in ratios], SEED),
-        "robust/cut": rate([r <= CUT for r in ratios], SEED),
-        "robust/length": mean(ratios, SEED),
+        "robust/looped": rate([r >= LOOPED for r in ratios]),
+        "robust/cut": rate([r <= CUT for r in ratios]),
+        "robust/length": mean(ratios),
     }

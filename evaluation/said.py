@@ -88,7 +88,7 @@ def people(setting: Setting) -> list[Said]:
     """Recordings of speakers that codec and vocoder never heard; none without the real data."""
     if setting.real_dir is None:
         return []
-    found = recordings(Path(setting.real_dir), "all", "test")
+    found = recordings(Path(setting.real_dir), "test")
     long = [r for r in found if len(r.wave) >= SHORTEST * RATE]
     random.Random(f"people-{SEED}").shuffle(long)
     return [Said(r.text, as_float(as_int16(r.wave * 32767))) for r in long[: setting.count(PEOPLE)]]

@@ -122,8 +122,8 @@ def measure(setting: Setting) -> Measured:
     """The rate of each, and of its control."""
     figures: Measured = {}
     for name, (rows, control) in examine(setting).items():
-        figures[name] = rate([right for *_, right in rows], SEED)
-        figures[f"{name}/control"] = rate(control, SEED)
+        figures[name] = rate([right for *_, right in rows])
+        figures[f"{name}/control"] = rate(control)
     return figures
 
 

@@ -8,7 +8,6 @@ statements typed, and direct answers without a chain of thought.
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 
 import torch
 
@@ -18,7 +17,7 @@ from data.speech.statement_corpus import build_statements
 from data.speech.statement_pairs import Pairs, pair_questions
 from data.speech.statement_questions import right
 from evaluation.asking import Asker, another, user_turn
-from evaluation.results import rate
+from evaluation.results import by_kind, rate
 from evaluation.setting import SEED, Measured, Setting
 from inference.omni import Omni
 
@@ -40,9 +39,9 @@ def measure(setting: Setting) -> Measured:
     typed = [user_turn(f"{records[at[0]]['text']} {question['question']}") for at, question in one]
     said = asker.ask(typed, "statements typed")
     direct = asker.direct().ask(turns(mels, one), "direct answers")
-    figures["one/typed"] = judged(one, said)
-    figures["one/direct"] = judged(one, direct)
-    figures["one/repeated"] = judged(one, [records[at[0]]["text"] for at, _ in one])
+    figures["one/typed"] = rate(marks(one, said))
+    figures["one/direct"] = rate(marks(one, direct))
+    figures["one/repeated"] = rate(marks(one, [records[at[0]]["text"] for at, _ in one]))
     return figures
 
 
@@ -75,9 +74,9 @@ def turns(mels: list[torch.Tensor], cases: list[Case]) -> list:
     return [user_turn(question["question"], mels=[mels[i] for i in at]) for at, question in cases]
 
 
-def judged(cases: list[Case], answers: list[str]):
-    """The share of right answers."""
-    return rate([right(a, question) for a, (_, question) in zip(answers, cases, strict=True)], SEED)
+def marks(cases: list[Case], answers: list[str]) -> list[bool]:
+    """Which answers are right."""
+    return [right(a, question) for a, (_, question) in zip(answers, cases, strict=True)]
 
 
 def ask(asker: Asker, mels: list[torch.Tensor], cases: list[Case], name: str) -> Measured:
@@ -87,11 +86,7 @@ def ask(asker: Asker, mels: list[torch.Tensor], cases: list[Case], name: str) ->
     far = another(len(mels))
     shuffled = [([far[i] for i in at], question) for at, question in open_cases]
     others = asker.ask(turns(mels, shuffled), f"questions about {name}, other sounds")
-    kinds: dict[str, list[int]] = defaultdict(list)
-    for place, (_, question) in enumerate(cases):
-        kinds[question["kind"]].append(place)
-    figures = {f"{name}/all": judged(cases, answers), f"{name}_shuffled/all": judged(open_cases, others)}
-    for kind in sorted(kinds):
-        at = kinds[kind]
-        figures[f"{name}/{kind}"] = judged([cases[i] for i in at], [answers[i] for i in at])
-    return figures
+    kinds = [question["kind"] for _, question in cases]
+    return by_kind(name, kinds, marks(cases, answers)) | {
+        f"{name}_shuffled/all": rate(marks(open_cases, others))
+    }

@@ -9,6 +9,7 @@ long sentences lose no word, words never seen are spelt as spoken, random senten
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import numpy as np
 import torch
@@ -21,9 +22,9 @@ from evaluation.asking import another
 from evaluation.hearing import Heard, judged
 from evaluation.questions import PAIRS, questions
 from evaluation.results import mean
-from evaluation.robustness import LengthBesideTeacher, random_sentences, robust
+from evaluation.robustness import length_beside_teacher, random_sentences, robust
 from evaluation.said import SENTENCES, Said, as_float, people, teachers, texts, unseen
-from evaluation.setting import SEED, Measured, Setting
+from evaluation.setting import Measured, Setting
 from evaluation.unseen_words import unseen_words
 from inference.speech import Speaker
 from models.mel import SAMPLE_RATE
@@ -73,7 +74,7 @@ def talkers(speaker: Speaker, setting: Setting, taught: dict[str, list[Said]]) -
     others = [everything[n].text for n in another(len(everything))]
     mixed = [Heard(t, h.transcript, h.mos) for t, h in zip(others, everything, strict=True)]
     figures |= Heard.figures("talker_shuffled", mixed)
-    return figures | pace(seconds) | {"talker/duration_ratio": mean(lengths, SEED)}
+    return figures | pace(seconds) | {"talker/duration_ratio": mean(lengths)}
 
 
 def say(speaker: Speaker, text: str, voice: str, seconds: list) -> Said:
@@ -91,8 +92,8 @@ def say(speaker: Speaker, text: str, voice: str, seconds: list) -> Said:
 def pace(seconds: list[tuple[float, float, float]]) -> Measured:
     """Computing time beside the sound's, and time to the first sound."""
     return {
-        "talker/real_time_factor": mean([took / sound for took, _, sound in seconds], SEED),
-        "talker/first_sound": mean([1000 * first for _, first, _ in seconds], SEED, "ms"),
+        "talker/real_time_factor": mean([took / sound for took, _, sound in seconds]),
+        "talker/first_sound": mean([1000 * first for _, first, _ in seconds], "ms"),
     }
 
 
@@ -143,4 +144,5 @@ def endings(speaker: Speaker, setting: Setting) -> Measured:
     """Whether random sentences come to their end, by the Talker's first voice."""
     words = corpus.vocabulary(str(setting.real_dir) if setting.real_dir else None)
     drawn = random_sentences(words[: corpus.VOCABULARY], setting.count(RANDOM))
-    return robust(drawn, LengthBesideTeacher(setting.ckpt_dir, speaker.voices[0]), setting.workers)
+    length = partial(length_beside_teacher, ckpt_dir=setting.ckpt_dir, voice=speaker.voices[0])
+    return robust(drawn, length, setting.workers)

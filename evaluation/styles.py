@@ -40,7 +40,7 @@ def ask_styles(asker: Asker, setting: Setting) -> Measured:
     for name, scenes in sets(setting).items():
         images = [image_to_tensor(render(scene)) for scene in scenes]
         for key, asked in (("style", asker), ("style_direct", asker.direct())):
-            figures[f"{key}/{name}"] = rate(named(asked, scenes, images, f"{key} {name}"), SEED)
+            figures[f"{key}/{name}"] = rate(named(asked, scenes, images, f"{key} {name}"))
     return figures
 
 

@@ -245,13 +245,9 @@ def vocoder(results: Results) -> str:
         ("codec → Griffin-Lim, 32 rounds", "codec_griffinlim"),
         ("codec → vocoder", "codec_vocoder"),
     ]
-    keys = ("stoi", "pesq", "times_real_time_one_thread", "times_real_time")
-    have = results.get("vocoder", {}).get("figures", {})
-    return table(
-        ["", "STOI", "PESQ", "times real time, one thread", "all threads"],
-        [[what, *(show(results, "vocoder", f"{name}/{key}") if not have or f"{name}/{key}" in have
-                  else "" for key in keys)]
-         for what, name in rows],
+    return grid(
+        results, "vocoder", ["", "STOI", "PESQ", "times real time, one thread", "all threads"], rows,
+        ["stoi", "pesq", "times_real_time_one_thread", "times_real_time"],
     )
 
 

@@ -54,13 +54,13 @@ def converse(asker: Asker, count: int, name: str) -> Measured:
         for replies, chat in zip(said, chats, strict=True)
     ]
     figures = by_kind(name, kinds, [r for row in right for r in row])
-    figures[f"{name}/first"] = rate([row[0] for row in right], SEED)
+    figures[f"{name}/first"] = rate([row[0] for row in right])
     later = [r for row in right for r in row[1:]]
     if later:
-        figures[f"{name}/later"] = rate(later, SEED)
+        figures[f"{name}/later"] = rate(later)
     crossed = zip(another(count), chats, strict=True)
     wrong = [score_turn(said[i][0], chat["checks"][0]) for i, chat in crossed]
-    figures[f"{name}/shuffled"] = rate(wrong, SEED)
+    figures[f"{name}/shuffled"] = rate(wrong)
     return figures
 
 
@@ -77,11 +77,11 @@ def as_typed(asker: Asker, count: int, name: str) -> Measured:
         ]
         replies = asker.ask([user_turn(text) for text in texts], f"{name}, {group}")
         right = [score_turn(reply, item) for reply, item in zip(replies, asked, strict=True)]
-        figures[f"{name}/{group}"] = rate(right, SEED)
+        figures[f"{name}/{group}"] = rate(right)
     for form in FORMS:
         picked = [r for r, f in zip(right, forms, strict=True) if f == form]
         if picked:
-            figures[f"{name}/typed: {form}"] = rate(picked, SEED)
+            figures[f"{name}/typed: {form}"] = rate(picked)
     return figures
 
 

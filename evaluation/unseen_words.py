@@ -13,7 +13,7 @@ from data.speech.teachers import SHIPPED
 from data.speech.tts import aligned
 from evaluation.results import error_rate
 from evaluation.said import as_float
-from evaluation.setting import SEED, Measured, Setting
+from evaluation.setting import Measured, Setting
 from evaluation.whisper import transcripts
 from evaluation.words import letter_errors_of
 from inference.speech import Speaker
@@ -64,5 +64,5 @@ def unseen_words(speaker: Speaker, setting: Setting, count: int) -> Measured:
             letter_errors_of({word}, text, heard)
             for word, text, heard in zip(words, texts, said, strict=True)
         ]
-        figures[f"{name}/unseen_cer"] = error_rate(pairs, SEED)
+        figures[f"{name}/unseen_cer"] = error_rate(pairs)
     return figures

@@ -19,7 +19,7 @@ from data.scenes.scoring import score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another, user_turn
 from evaluation.photos import ask_photos
-from evaluation.results import rate
+from evaluation.results import by_kind
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.styles import ask_styles
 from inference.omni import Omni
@@ -40,15 +40,6 @@ def measure(setting: Setting) -> Measured:
     figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
     figures |= ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
     return figures | ask_styles(asker, setting) | ask_photos(asker, setting)
-
-
-def by_kind(name: str, kinds: list[str], right: list[bool]) -> Measured:
-    """The rate of all, as `name/all`, and of each kind."""
-    groups: dict[str, list[bool]] = defaultdict(list)
-    for kind, r in zip(kinds, right, strict=True):
-        groups[kind].append(r)
-    figures = {f"{name}/all": rate(right, SEED)}
-    return figures | {f"{name}/{kind}": rate(groups[kind], SEED) for kind in sorted(groups)}
 
 
 def graded(answers: list[str], questions: list[dict]) -> list[bool]:

@@ -51,9 +51,9 @@ def closeness(true: Waves, made: dict[str, Waves]) -> Measured:
     """STOI and PESQ against the teacher's waves."""
     figures: Measured = {}
     for name, waves in made.items():
-        figures[f"{name}/stoi"] = mean(understood(true, waves), SEED)
+        figures[f"{name}/stoi"] = mean(understood(true, waves))
         if scores := liked(true, waves):
-            figures[f"{name}/pesq"] = mean(scores, SEED)
+            figures[f"{name}/pesq"] = mean(scores)
     return figures
 
 
@@ -75,5 +75,5 @@ def pace(speaker: Speaker, codes: list[Tensor]) -> Measured:
                 start = time.perf_counter()
                 wave = way(mel)  # (1, samples)
                 speeds.append(wave.shape[1] / SAMPLE_RATE / (time.perf_counter() - start))
-            figures[f"{name}/times_real_time{suffix}"] = mean(speeds[len(speeds) // 10 :], SEED)
+            figures[f"{name}/times_real_time{suffix}"] = mean(speeds[len(speeds) // 10 :])
     return figures

@@ -29,28 +29,17 @@ def need_package(target: str) -> None:
     onnx_package() if target == "onnx" else core_ml()
 
 
-def quiet_tracing():
-    """No warnings about what a trace fixes: shapes are meant to be fixed, and the exporter's age."""
-    silent = warnings.catch_warnings()
-    silent.__enter__()
-    warnings.simplefilter("ignore")
-    return silent
-
-
 @torch.no_grad()
 def to_onnx(module: nn.Module, examples: tuple[Tensor, ...], path: Path) -> None:
     """Write an ONNX file; weights of more than LARGEST bytes go into `NAME.onnx.data`."""
     onnx = onnx_package()
-    silent = quiet_tracing()
     with TemporaryDirectory(dir=path.parent, prefix=".export-") as folder:
         made = Path(folder) / path.name
-        try:
+        with warnings.catch_warnings(action="ignore"):  # shapes are meant to be fixed
             torch.onnx.export(
                 module.eval(), examples, str(made), dynamo=False, opset_version=OPSET,
                 input_names=list(module.inputs), output_names=list(module.outputs),
             )
-        finally:
-            silent.__exit__(None, None, None)
         model = onnx.load(made)
     size = sum(weight.nbytes for weight in module.state_dict().values())
     outside = {"save_as_external_data": True, "location": f"{path.name}.data"} if size > LARGEST else {}
@@ -67,8 +56,7 @@ def to_coreml(
         state: shape of its keys and of its values; None: it keeps none.
     """
     tools = core_ml()
-    silent = quiet_tracing()
-    try:
+    with warnings.catch_warnings(action="ignore"):  # shapes are meant to be fixed
         traced = torch.jit.trace(module.eval(), examples, check_trace=False)
         kinds = [np.int32 if x.dtype == torch.int32 else np.float16 for x in examples]
         inputs = [
@@ -87,6 +75,4 @@ def to_coreml(
             minimum_deployment_target=tools.target.iOS18,  # the first with states
             skip_model_load=True,
         )
-    finally:
-        silent.__exit__(None, None, None)
     model.save(str(path))

@@ -15,9 +15,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from types import ModuleType
 
-import numpy as np
 from sentencepiece import SentencePieceProcessor
-from torch import Tensor
 
 from export.hf_tokenizer import CHAT_TEMPLATE
 from inference.omni import Omni
@@ -157,19 +155,8 @@ def add_tensors(writer, thinker: Thinker, kind: str) -> None:
         if name is None:
             raise UserError(f"llama.cpp has no name for {key}: this is not a Qwen3")
         stored = gguf.GGMLQuantizationType[kind.upper() if weight.dim() == 2 else "F32"]
-        writer.add_tensor(name, encoded(weight, stored), raw_dtype=stored)
-
-
-def encoded(weight: Tensor, stored) -> np.ndarray:
-    """A weight in a format of GGUF: numbers, or bytes where numpy has no such type."""
-    return gguf_package().quants.quantize(weight.detach().float().cpu().numpy(), stored)
-
-
-def quantise_by_llama(source: Path, out: Path, kind: str, build: str | Path | None) -> None:
-    """llama.cpp's own quantiser, from an f16 file."""
-    from export.llamacpp import quantise_file
-
-    replace_file(out, lambda temporary: quantise_file(source, temporary, kind, build))
+        numbers = gguf.quants.quantize(weight.detach().float().cpu().numpy(), stored)
+        writer.add_tensor(name, numbers, raw_dtype=stored)
 
 
 def export_to_gguf(
@@ -195,7 +182,7 @@ def export_to_gguf(
     kind, out = quantization_type.lower(), Path(output_path)
     if kind not in (*TYPES, *MADE_BY_LLAMA):
         raise UserError(f"no GGUF type {kind}: use {', '.join((*TYPES, *MADE_BY_LLAMA))}")
-    thinker = thinker_of(getattr(model, "model", model) if isinstance(model, Omni) else model)
+    thinker = thinker_of(model.model if isinstance(model, Omni) else model)
     if tokenizer is None:
         folder = thinker.folder
         if folder is None:
@@ -207,9 +194,12 @@ def export_to_gguf(
     if kind in TYPES:
         write_gguf(thinker, tokenizer, out, kind, name or out.stem)
         return out
-    with TemporaryDirectory() as made:
-        write_gguf(thinker, tokenizer, Path(made) / "f16.gguf", "f16", name or out.stem)
-        quantise_by_llama(Path(made) / "f16.gguf", out, kind, llama_cpp_path)
+    from export.llamacpp import quantise_file
+
+    with TemporaryDirectory() as folder:
+        made = Path(folder) / "f16.gguf"
+        write_gguf(thinker, tokenizer, made, "f16", name or out.stem)
+        replace_file(out, lambda temporary: quantise_file(made, temporary, kind, llama_cpp_path))
     return out
 
 

@@ -48,7 +48,6 @@ class Batch(ctypes.Structure):
 
 SIGNATURES = {  # C function: what it returns, what it takes
     "llama_backend_init": (None,),
-    "llama_print_system_info": (c_char_p,),
     "llama_model_default_params": (Opaque,),
     "llama_model_load_from_file": (c_void_p, c_char_p, Opaque),
     "llama_model_get_vocab": (c_void_p, c_void_p),

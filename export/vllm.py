@@ -11,11 +11,10 @@ import shutil
 import sys
 from pathlib import Path
 
+from export.hf_tokenizer import FILES
 from inference.omni import SHIPPED, Omni
 from models.errors import UserError, one_line_errors
 from models.omni import thinker_of
-
-TOKENIZER = ("tokenizer.json", "tokenizer_config.json")
 
 
 @one_line_errors
@@ -26,13 +25,13 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the new folder")
     args = parser.parse_args(argv)
     omni = Omni.from_pretrained(args.ckpt_dir)
-    if lacking := [name for name in TOKENIZER if not (omni.folder / name).is_file()]:
+    if lacking := [name for name in FILES if not (omni.folder / name).is_file()]:
         make = f"python -m export.hf_tokenizer --ckpt_dir {omni.folder}"
         raise UserError(f"{omni.folder} has no {lacking[0]}: make it with {make}")
     try:
         args.out.mkdir(parents=True, exist_ok=True)
         thinker_of(omni.model).save_pretrained(args.out)
-        for name in TOKENIZER:
+        for name in FILES:
             shutil.copyfile(omni.folder / name, args.out / name)
     except OSError as error:
         raise UserError(f"cannot write {args.out}: {error.strerror or error}") from None

@@ -49,9 +49,11 @@ class GenerateConfig(CacheOptions):
     native: str = "auto"  # compiled decoding: auto = where it serves, on = or fail, off = PyTorch alone
 
     def __post_init__(self) -> None:
-        _, wrong = misfits(type(self), vars(self))
+        good, wrong = misfits(type(self), vars(self))
         if wrong:
             raise UserError("; ".join(wrong))
+        for name, value in good.items():  # 2.0 is 2 where a whole number is meant
+            object.__setattr__(self, name, value)
         for name, value in vars(self).items():
             if type(value) is int and name != "seed" and abs(value) > LARGEST:
                 raise UserError(f"{name} must be at most {LARGEST}, not {shown(value)}")
@@ -63,7 +65,6 @@ class GenerateConfig(CacheOptions):
             value = getattr(self, name)
             if value is not None and not fits(value):
                 raise UserError(f"{name} must be {words}, not {shown(value)}")
-        object.__setattr__(self, "stop_strings", tuple(self.stop_strings))
         # Beam search looks for the likeliest answer: nothing is drawn, nothing made unlikely.
         plain = self.temperature == 0.0 and self.repetition_penalty == 1.0
         if (self.num_beams or 1) > 1 and not plain:

@@ -6,10 +6,10 @@ apart once: what opens a user's turn, what opens the answer, and what stands aft
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
-from models.errors import UserError, needed
+from models.errors import UserError, in_brief, needed
 from models.tokenizer import Tokenizer
 
 FIRST, ANSWER, SECOND = "\ue000one\ue000", "\ue000two\ue000", "\ue000three\ue000"  # found again
@@ -67,9 +67,8 @@ class HFTokenizer:
         except UserError:
             raise
         except Exception as error:  # noqa: BLE001 (anything, for a damaged file)
-            reason = " ".join(str(error).split())[:160]
             raise UserError(
-                f"cannot read a tokenizer from {source} ({reason}): --model_name names another"
+                f"cannot read a tokenizer from {source} ({in_brief(error)}): --model_name names another"
             ) from None
 
     def __len__(self) -> int:
@@ -101,14 +100,11 @@ class HFTokenizer:
         """A fresh decoder for one reply."""
         return HFStreamDecoder(self)
 
-    def decode_stream(self, ids: Iterable[int]) -> Iterator[str]:
-        """Yields text as ids arrive."""
-        stream = self.stream_decoder()
-        for index in ids:
-            if text := stream.push(int(index)):
-                yield text
-        if rest := stream.flush():
-            yield rest
+    decode_stream = Tokenizer.decode_stream
+
+    def piece_bytes(self, index: int, skip_special: bool = True) -> bytes:
+        """The text of one id in UTF-8; half a character shows as U+FFFD."""
+        return self.decode([index], skip_special).encode()
 
     # ---- conversations
 
@@ -118,8 +114,8 @@ class HFTokenizer:
                 messages, tokenize=False, add_generation_prompt=add_generation_prompt
             )
         except Exception as error:  # noqa: BLE001 (templates raise what they like)
-            reason = " ".join(str(error).split())[:160]
-            raise UserError(f"{self._hf.name_or_path}: the chat template fails ({reason})") from None
+            name = self._hf.name_or_path
+            raise UserError(f"{name}: the chat template fails ({in_brief(error)})") from None
 
     def _parts(self) -> tuple[str, str, str]:
         """What opens a user's turn, what follows its text, what follows an answer's eos."""

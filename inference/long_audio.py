@@ -16,12 +16,12 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from inference.alignment import align_words
 from inference.audio import SAMPLE_RATE, check_wave, open_audio
 from inference.source import LIMITS, Limits
 from inference.subtitles import Segment, Word
 from inference.vad import has_speech
 from inference.waveform import levelled, runs
+from inference.word_times import align_words
 from models.omni import TRANSCRIBE_QUESTION
 
 if TYPE_CHECKING:

@@ -21,7 +21,7 @@ import yaml
 
 from inference.config import GenerateConfig
 from inference.notice import show_notice
-from models.errors import Parser, UserError, one_line_errors, open_streams
+from models.errors import Parser, UserError, one_line_errors, open_streams, tell
 from models.fields import misfits, shown
 from models.files import replacing
 
@@ -209,7 +209,7 @@ def fault(run) -> str:
     try:
         checked(run)
     except UserError as error:
-        return " ".join(str(error).split())
+        return str(error)
     return ""
 
 
@@ -218,9 +218,8 @@ def attempt(omni, run: dict, path: Path) -> dict:
     try:
         return {"answer": answer(omni, checked(run), path.parent)}
     except UserError as error:
-        text = " ".join(str(error).split())
-        print(f"error: {text}", file=sys.stderr)
-        return {"error": text}
+        tell(error)
+        return {"error": str(error)}
 
 
 @one_line_errors

@@ -4,15 +4,14 @@ One loader a medium, each by content. What cannot be used is refused with one li
 short is said in a notice. No features here: models.vision and models.mel make those.
 """
 
-from inference.audio import SAMPLE_RATE, load_audio, open_audio
+from inference.audio import SAMPLE_RATE, load_audio
 from inference.images import load_image
 from inference.source import LIMITS, Limits, check_file
-from inference.video import Video, load_video
+from inference.video import load_video
 from inference.waveform import resample
 
 __all__ = [
-    "LIMITS", "SAMPLE_RATE", "Limits", "Video", "check_file", "load_audio", "load_image", "load_video",
-    "open_audio", "resample",
+    "LIMITS", "SAMPLE_RATE", "Limits", "check_file", "load_audio", "load_image", "load_video", "resample",
 ]
 
 

@@ -28,21 +28,16 @@ def open_model(args: argparse.Namespace):
 
     if args.model_dir is None:
         omni = Omni.from_pretrained(args.ckpt_dir, args.device, args.dtype, args.model_name)
-        adapt(omni, args)
+        if args.adapter_dir:
+            from inference.merge import attach_adapter
+
+            attach_adapter(omni, args.adapter_dir)
+        if args.memory_dir:
+            from inference.memory import attach_memory
+
+            attach_memory(omni, args.memory_dir, args.routing_strategy)
         return omni
     from inference.chunked.model import load_chunks
 
     names = ("model_dir", "chunked", "num_chunks", "embeddings", "lm_head", "cache_compiled", "model_name")
     return load_chunks(**{name: getattr(args, name) for name in names})
-
-
-def adapt(omni, args: argparse.Namespace) -> None:
-    """Give the model what was learnt beside it: a LoRA adapter, a memory bank."""
-    if args.adapter_dir:
-        from inference.merge import attach_adapter
-
-        attach_adapter(omni, args.adapter_dir)
-    if args.memory_dir:
-        from inference.memory import attach_memory
-
-        attach_memory(omni, args.memory_dir, args.routing_strategy)

@@ -87,17 +87,12 @@ def linears(thinker: nn.Module) -> dict[str, nn.Linear]:
     }
 
 
-def put(thinker: nn.Module, name: str, module: nn.Module) -> None:
-    """Replace a submodule."""
-    setattr(thinker.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2], module)
-
-
 def swap_linears(thinker: nn.Module, method: str, parts: dict | None = None) -> nn.Module:
     """Quantise every matrix, in place; `parts` are codes and scales that were read."""
     for name, linear in linears(thinker).items():
         shape = tuple(linear.weight.shape)
         made = encode(linear.weight, method) if parts is None else parts[name]
-        put(thinker, name, WeightOnly(shape, method, made))
+        thinker.set_submodule(name, WeightOnly(shape, method, made))
     thinker.quantised = method  # compiled decoding leaves it to PyTorch
     return thinker
 
@@ -126,6 +121,6 @@ def dynamic_int8(thinker: nn.Module, parts: dict | None = None) -> nn.Module:
             codes = (linear.weight.detach().float() / scale).round().clamp(-127, 127).to(torch.int8)
         else:
             codes, scale = parts[name]["codes"], float(parts[name]["scale"])
-        put(thinker, name, DynamicInt8(codes, scale))
+        thinker.set_submodule(name, DynamicInt8(codes, scale))
     thinker.quantised = "dynamic"
     return thinker

@@ -53,12 +53,9 @@ class Speaker:
     @classmethod
     def from_pretrained(cls, folder: str | Path) -> Speaker:
         """From an omni checkpoint: parts frontend, talker, codec and vocoder."""
-        return cls(
-            Frontend.from_pretrained(folder, "frontend"),
-            Talker.from_pretrained(folder, "talker"),
-            MelCodec.from_pretrained(folder, "codec"),
-            Vocoder.from_pretrained(folder, "vocoder").quicken(),
-        )
+        parts = {name: part.from_pretrained(folder, name) for name, part in PARTS.items()}
+        parts["vocoder"].quicken()
+        return cls(**parts)
 
     @property
     def voices(self) -> list[str]:

@@ -34,27 +34,36 @@ def cut(text: str, strings: tuple[str, ...]) -> str:
     return text[: min(found)] if found else text
 
 
+class Cut:
+    """A text that comes in pieces, up to the first stop string."""
+
+    def __init__(self, strings: tuple[str, ...]) -> None:
+        self.strings = strings
+        self.held, self.stopped = "", False
+
+    def push(self, piece: str, last: bool = False) -> str:
+        """What is sure not to be part of a stop string, of this piece and those before."""
+        if self.stopped or not self.strings:
+            return "" if self.stopped else piece
+        self.held += piece
+        kept = cut(self.held, self.strings)
+        self.stopped = len(kept) < len(self.held)
+        sure = len(kept) if self.stopped or last else len(kept) - overlap(kept, self.strings)
+        self.held = self.held[sure:]
+        return kept[:sure]
+
+
 def until(pieces: Iterable[str], strings: tuple[str, ...]) -> Iterator[str]:
-    """The pieces of `cut(text)`, as soon as each is sure not to be part of a stop string."""
-    if not strings:
-        yield from pieces
-        return
-    held = ""
+    """The pieces of `cut(text)`, as soon as each is sure not to be part of a stop string.
+
+    All pieces are taken: the loop beneath stops by itself, and finishes what it counts.
+    """
+    text = Cut(strings)
     for piece in pieces:
-        held += piece
-        kept = cut(held, strings)
-        if len(kept) < len(held):
-            if kept:
-                yield kept
-            for _ in pieces:  # the loop beneath stops by itself: let it finish what it counts
-                pass
-            return
-        sure = len(held) - overlap(held, strings)
-        if sure:
-            yield held[:sure]
-            held = held[sure:]
-    if held:
-        yield held
+        if sure := text.push(piece):
+            yield sure
+    if rest := text.push("", last=True):
+        yield rest
 
 
 def overlap(text: str, strings: tuple[str, ...]) -> int:

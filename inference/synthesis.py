@@ -14,8 +14,6 @@ from torch import Tensor
 
 from models.codec import MelCodec
 from models.griffinlim import griffin_lim
-from models.mel import HOP
-from models.overlap import in_pieces
 from models.vocoder import Vocoder
 
 VOCODERS = ("neural", "griffinlim")
@@ -42,4 +40,4 @@ def waveform(
     if kind == "griffinlim":  # its phases settle all together: it cannot stream
         yield griffin_lim(torch.cat(list(mels), -1), seed=seed)
         return
-    yield from in_pieces(vocoder, mels, vocoder.reach, HOP)
+    yield from vocoder.stream(mels)

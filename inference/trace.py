@@ -23,6 +23,7 @@ from inference.sentences import sentences
 from inference.session import ChatSession
 from inference.speech import Speaker
 from inference.synthesis import CHUNK, waveform
+from inference.vad import NO_SPEECH
 from models.audio import audio_tokens
 from models.errors import UserError
 from models.omni import OmniModel, thinker_of
@@ -34,7 +35,7 @@ Shapes = dict[str, tuple[int, ...]]
 
 @dataclass
 class Span:
-    """Neighbouring tokens of one kind: picture, sound, words, marks or answer."""
+    """Neighbouring tokens of one kind: picture, sound, words or answer."""
 
     kind: str
     first: int
@@ -58,10 +59,12 @@ def trace(session: ChatSession) -> Trace:
     """Look into the latest answer of a session.
 
     Raises:
-        UserError: there is no answer yet.
+        UserError: there is no answer yet, or nobody spoke in the latest sound.
     """
     if not session.turns:
         raise UserError("there is no answer yet to look into: ask something first")
+    if session.messages[-1]["content"] == NO_SPEECH:  # no turn: the latest is that before it
+        raise UserError("nobody spoke: there is no answer to look into")
     reply = session.turns[-1].reply
     read = session.history()
     images = [Picture(one.pixels) for one in read.images]  # to be encoded again, and watched

@@ -73,8 +73,8 @@ def page_data(session: ChatSession, seen: Trace, spoken: list[Spoken]) -> dict:
         "attention": attention_bytes(seen.attention, layers),
         "pictures": [picture_uri(one.pixels.permute(1, 2, 0).numpy()) for one in seen.sequence.images],
         "sounds": [
-            {"mel": mel_uri(mel), "seconds": mel.shape[1] / FRAME_RATE}
-            for mel in [one.mel for one in seen.sequence.sounds]
+            {"mel": mel_uri(one.mel), "seconds": one.mel.shape[1] / FRAME_RATE}
+            for one in seen.sequence.sounds
         ],
         "lanes": lanes(session, seen, spoken),
         "speech": [sentence_data(sentence) for sentence in spoken],

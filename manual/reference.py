@@ -20,7 +20,7 @@ COMMANDS = (
     "evaluation/compare_attention.py", "export/gguf.py", "export/hf_tokenizer.py",
     "export/chunks.py", "export/vllm.py", "evaluate.py", "benchmark.py",
     "data/preview.py", "data/readers/emoji.py", "data/scenes/build.py", "data/speech/teachers.py",
-    "data/corpus.py", "data/examples.py",
+    "data/examples.py",
 )
 CONFIGS = ("models", "inference", "training/config.py", "data/corpus.py")
 PRESETS = ("nano", "tiny", "small")
@@ -29,6 +29,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "conversations": "generated conversations that the vocabulary is made from",
     "sequence_length": "tokens of a row of text",
     "corpus": "sizes of the token stream: fields of CorpusOptions",
+    "extra": "your own text for the token stream: a .txt, .jsonl or .parquet file, or a folder of them",
     "scenes": "drawn pictures to train on",
     "signs": "vision: pictures of signs besides; omni: whether samples use them",
     "held_out": "items of the dev and test sets",

@@ -24,25 +24,25 @@ def lines(paths: list[Path]) -> int:
     return sum(len(path.read_text(encoding="utf-8").splitlines()) for path in paths)
 
 
-def reading_path(root: Path = ROOT) -> list[Path]:
+def reading_path() -> list[Path]:
     """The files that a learner reads."""
     return [
-        root / package / f"{name}.py"
+        ROOT / package / f"{name}.py"
         for package, names in READING_PATH.items()
         for name in names.split()
     ]
 
 
-def sizes(root: Path = ROOT) -> dict[str, tuple[int, int]]:
+def sizes() -> dict[str, tuple[int, int]]:
     """(files, lines) of each package, of the commands beside them, and of all but the tests."""
-    groups = {name: sorted((root / name).rglob("*.py")) for name in PACKAGES}
-    groups["commands"] = sorted(root.glob("*.py"))
+    groups = {name: sorted((ROOT / name).rglob("*.py")) for name in PACKAGES}
+    groups["commands"] = sorted(ROOT.glob("*.py"))
     groups["all but tests"] = [path for name, paths in groups.items() if name != "tests" for path in paths]
-    groups["reading path"] = reading_path(root)
+    groups["reading path"] = reading_path()
     return {name: (len(paths), lines(paths)) for name, paths in groups.items()}
 
 
-def table(root: Path = ROOT) -> str:
+def table() -> str:
     """One line each, the largest package first."""
-    rows = sorted(sizes(root).items(), key=lambda row: -row[1][1])
+    rows = sorted(sizes().items(), key=lambda row: -row[1][1])
     return "\n".join(f"{name:14} {files:4} files {count:7,} lines" for name, (files, count) in rows)

@@ -128,27 +128,18 @@ def config_from_dict(config_class: type, values: dict, source: str):
     if not isinstance(values, dict):
         raise UserError(f"{source}: a config is a set of keys and values, not {shown(values)}")
     good, lines = misfits(config_class, values)
-    lines += [f"{name} must be below {most}, not {shown(value)}" for name, value, most in too_large(good)]
-    lines += [f"{name} must not be below 0, not {value}" for name, value in good.items() if below(value)]
+    for name, value in good.items():  # what is too large would fill the memory once built
+        most = MOST_LAYERS if name.endswith("layers") else LARGEST_SIZE
+        if type(value) is int and value >= most:
+            lines.append(f"{name} must be below {most}, not {shown(value)}")
+        elif type(value) in (int, float) and not value >= 0:  # or not a number
+            lines.append(f"{name} must not be below 0, not {value}")
     if lines:
         raise UserError(f"{source}: " + "; ".join(lines))
     try:
         return config_class(**good)
     except UNFIT as error:
         raise UserError(f"{source}: {error}") from None
-
-
-def too_large(values: dict) -> Iterator[tuple[str, int, int]]:
-    """Sizes beyond what any model has: building it would fill the memory."""
-    for name, value in values.items():
-        most = MOST_LAYERS if name.endswith("layers") else LARGEST_SIZE
-        if type(value) is int and value >= most:
-            yield name, value, most
-
-
-def below(value) -> bool:
-    """Whether a size is none: negative, or not a number."""
-    return type(value) in (int, float) and not value >= 0
 
 
 def built(module_class: type, config, source: str) -> nn.Module:

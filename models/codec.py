@@ -19,7 +19,7 @@ from models.checkpoint import Pretrained
 from models.errors import UserError
 from models.mel import FRAME_RATE, N_MELS
 from models.overlap import in_pieces
-from models.quantizer import Quantized, ResidualQuantizer
+from models.quantizer import Quantized, ResidualQuantizer, nearest
 
 MEL_MEAN, MEL_STD = -5.0, 3.0  # nats; brings log-mels near zero mean and unit spread
 
@@ -136,8 +136,7 @@ class MelCodec(Pretrained):
         residual = self.latent(mel[..., :whole])
         codes = []
         for book in self.quantizer.codebooks:
-            score = residual @ book.T - 0.5 * book.square().sum(-1)  # (B, T/4, N)
-            codes.append(score.argmax(-1))
+            codes.append(nearest(residual, book))  # (B, T/4)
             residual = residual - book[codes[-1]]
         return torch.stack(codes, -1)
 

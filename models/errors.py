@@ -78,9 +78,14 @@ def in_one_line(error: BaseException) -> UserError | None:
     return None
 
 
+def in_brief(error: Exception) -> str:
+    """What a library says, in one line of bounded length."""
+    return " ".join(str(error).split())[:160]
+
+
 def tell(error: UserError) -> int:
     """Print an error as one line; returns the exit code."""
-    print("error:", " ".join(str(error).split()), file=sys.stderr)
+    print("error:", error, file=sys.stderr)
     return 2
 
 

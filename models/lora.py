@@ -76,8 +76,7 @@ def add_lora(thinker: Thinker, config: LoraConfig) -> Thinker:
     thinker.requires_grad_(False)
     for name, module in list(thinker.named_modules()):
         if isinstance(module, nn.Linear) and name.split(".")[-1] in config.target_modules:
-            parent = thinker.get_submodule(name.rpartition(".")[0])
-            setattr(parent, name.rpartition(".")[2], LoraLinear(module, config))
+            thinker.set_submodule(name, LoraLinear(module, config))
     if not adapted(thinker):
         raise UserError(f"the Thinker has none of the targets {', '.join(config.target_modules)}")
     thinker.lora = config
@@ -90,7 +89,7 @@ def merge_lora(thinker: Thinker) -> Thinker:
     for name, module in adapted(thinker).items():
         base = module.base_layer
         base.weight.copy_(module.weight)
-        setattr(thinker.get_submodule(name.rpartition(".")[0]), name.rpartition(".")[2], base)
+        thinker.set_submodule(name, base)
     return thinker
 
 

@@ -1,7 +1,7 @@
 """Quantisation: numbers in 8 or 4 bits that share a scale, a block of them (caches) or a row (weights).
 
 Pure functions on tensors. q8_0 and q4_0 are llama.cpp's formats, nf4 is QLoRA's (arXiv:2305.14314)
-with fp16 scales. Who stores the codes, and when they are read, is models.cache's business.
+with fp16 scales. Who stores the codes, and when they are read, is models.tensorstore's business.
 """
 
 from collections.abc import Sequence

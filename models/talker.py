@@ -175,17 +175,15 @@ class Talker(Pretrained):
 
     @torch.no_grad()
     def generate(
-        self, script: Script, seconds: Tensor, temperature: float = 0.6, seed: int = 0,
-        use_cache: bool = True,
+        self, script: Script, seconds: Tensor, temperature: float = 0.6, seed: int = 0
     ) -> tuple[Tensor, Tensor]:
         """Codes (B, T, K) and frames (B,): all of `stream`, which has the same arguments."""
-        made = self.stream(script, seconds, temperature, seed, use_cache)
+        made = self.stream(script, seconds, temperature, seed)
         return torch.stack(list(made), 1), count_frames(seconds, self.config.frame_seconds)
 
     @torch.no_grad()
     def stream(
-        self, script: Script, seconds: Tensor, temperature: float = 0.6, seed: int = 0,
-        use_cache: bool = True,
+        self, script: Script, seconds: Tensor, temperature: float = 0.6, seed: int = 0
     ) -> Iterator[Tensor]:
         """Codes (B, K) of one frame after another; 0 in a row that has ended.
 
@@ -193,22 +191,18 @@ class Talker(Pretrained):
 
         Args:
             temperature: 0 takes the most likely code.
-            use_cache: False recomputes everything at each frame; for testing.
         """
         if not self.codebooks.any():
             raise UserError("the talker has no codebooks yet: call set_codebooks with the codec's")
         where = align(seconds, self.config.frame_seconds)
         condition = self.condition(script, where)  # (B, T, D)
         B, T, _ = condition.shape
-        cache = self.new_cache(B, T, condition) if use_cache else None
+        cache = self.new_cache(B, T, condition)
         noises = [torch.Generator().manual_seed(seed) for _ in range(B)]
-        before = condition.new_zeros(B, T, self.from_codes.in_features)  # (B, T, K·64)
+        vectors = condition.new_zeros(B, self.from_codes.in_features)  # (B, K·64) of the frame before
         for t in range(T):
-            span = slice(t, t + 1) if use_cache else slice(0, t + 1)
-            x = self.frames(condition[:, span], before[:, span], cache)[:, -1]  # (B, D)
+            x = self.frames(condition[:, t : t + 1], vectors[:, None], cache)[:, -1]  # (B, D)
             codes, vectors = self.frame(x, temperature, noises)  # (B, K), (B, K·64)
-            if t + 1 < T:
-                before[:, t + 1] = vectors
             yield codes.masked_fill((where.frames <= t)[:, None], 0)
 
     def new_cache(self, batch: int, frames: int, like: Tensor) -> KVCache:

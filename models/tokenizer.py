@@ -28,11 +28,6 @@ SURROGATE = re.compile("[\ud800-\udfff]")
 Message = dict  # {"role": str, "content": str | list[part]}
 
 
-def as_parts(content: str | list[dict]) -> list[dict]:
-    """A message's content as a list of parts."""
-    return [{"type": "text", "text": content}] if isinstance(content, str) else content
-
-
 class StreamDecoder:
     """Turns ids into text one at a time, holding back bytes that are half a character."""
 
@@ -131,8 +126,10 @@ class Tokenizer:
             yield rest
 
     def _content(self, content: str | list[dict]) -> list[int]:
+        if isinstance(content, str):
+            return self.encode(content)
         ids: list[int] = []
-        for part in as_parts(content):
+        for part in content:
             kind = part.get("type")
             if kind == "text":
                 ids += self.encode(part["text"])
@@ -156,10 +153,7 @@ class Tokenizer:
         self, messages: list[Message], add_generation_prompt: bool = True
     ) -> list[int]:
         """bos, then role symbol + content + eos per message; then <|assistant|> to be answered."""
-        ids = [BOS]
-        for message in messages:
-            role, content = self._message(message)
-            ids += [role, *content, EOS]
+        ids, _ = self.encode_chat_targets(messages)
         if add_generation_prompt:
             ids.append(self.symbols["<|assistant|>"])
         return ids

@@ -15,13 +15,14 @@ from inference.config import GenerateConfig
 from inference.generation import generate_batch
 from inference.media import SAMPLE_RATE
 from inference.sentences import split_sentences
-from inference.stopping import cut, overlap
+from inference.stopping import Cut
 from inference.vad import NO_SPEECH
 from models.errors import UserError
 from serving.conversation import Prepared
 from serving.engine import End, Job, Token
 from serving.errors import ApiError
 from serving.service import Service, Speech
+from serving.streaming import drained, finished, produced
 
 
 @dataclass
@@ -43,27 +44,13 @@ class TextStream:
     """Text of tokens as they come, up to the first stop string; `push` as `Omni.text` would give."""
 
     def __init__(self, tokenizer, stops: tuple[str, ...]) -> None:
-        self.decoder, self.stops = tokenizer.stream_decoder(), stops
-        self.held, self.stopped = "", False
+        self.decoder, self.text = tokenizer.stream_decoder(), Cut(stops)
 
     def push(self, token: int) -> str:
-        return self._settled(self.decoder.push(token), last=False)
+        return self.text.push(self.decoder.push(token))
 
     def finish(self) -> str:
-        return self._settled(self.decoder.flush(), last=True)
-
-    def _settled(self, text: str, last: bool) -> str:
-        if self.stopped:
-            return ""
-        self.held += text
-        if not self.stops:
-            kept, self.held = self.held, ""
-            return kept
-        kept = cut(self.held, self.stops)
-        self.stopped = len(kept) < len(self.held)
-        sure = len(kept) if self.stopped or last else len(kept) - overlap(kept, self.stops)
-        self.held = self.held[sure:]
-        return kept[:sure]
+        return self.text.push(self.decoder.flush(), last=True)
 
 
 class Answer:
@@ -76,11 +63,11 @@ class Answer:
         config: GenerateConfig,
         speech: Speech | None = None,
         top_logprobs: int | None = None,
-        began: float | None = None,
+        *,
+        began: float,
     ) -> None:
         self.service, self.prepared, self.config = service, prepared, config
-        self.speech = speech
-        self.began = perf_counter() if began is None else began
+        self.speech, self.began = speech, began
         self.text = ""
         self.reason = "stop"
         self.events: asyncio.Queue = asyncio.Queue()
@@ -95,36 +82,17 @@ class Answer:
         self.tasks: list[asyncio.Task] = []
 
     async def __aenter__(self) -> "Answer":
-        self.tasks = [asyncio.create_task(self._guard(self._write()))]
-        if self.speech:
-            self.tasks.append(asyncio.create_task(self._guard(self._say())))
+        work = [self._write(), *([self._say()] if self.speech else [])]
+        self.tasks = [asyncio.create_task(produced(self.events, one)) for one in work]
         return self
 
     async def __aexit__(self, *_) -> None:
         self.service.engine.cancel(self.job)
-        for task in self.tasks:
-            task.cancel()
-        await asyncio.gather(*self.tasks, return_exceptions=True)
+        await finished(*self.tasks)
 
-    async def __aiter__(self) -> AsyncIterator[Text | Sound]:
+    def __aiter__(self) -> AsyncIterator[Text | Sound]:
         """Events until text and sound have ended."""
-        left = len(self.tasks)
-        while left:
-            event = await self.events.get()
-            if event is None:
-                left -= 1
-            elif isinstance(event, Exception):
-                raise event
-            else:
-                yield event
-
-    async def _guard(self, task) -> None:
-        """Run a producer of events; its end, or its error, is an event."""
-        try:
-            await task
-            self.events.put_nowait(None)
-        except Exception as error:
-            self.events.put_nowait(error)
+        return drained(self.events, len(self.tasks))
 
     async def _write(self) -> None:
         """Make the text."""

@@ -24,7 +24,7 @@ GONE = 499  # a status of nginx's: the client left
 log = logging.getLogger("serving")
 
 
-def create_app(service: Service, api_key: str | None = None, local: bool = True) -> Guard:
+def create_app(service: Service, api_key: str | None, local: bool) -> Guard:
     """The ASGI application of a service.
 
     Args:
@@ -166,6 +166,7 @@ def add_page(app: FastAPI, service: Service) -> None:
 
     @app.get("/metrics")
     async def _():
+        service.metrics.busy.set(service.busy)
         service.metrics.rows.set(len(service.engine.active))
         service.metrics.sockets.set(service.sockets)
         return Response(service.metrics.page(), media_type="text/plain; version=0.0.4")

@@ -1,7 +1,7 @@
 """`/v1/audio/speech` and `/v1/audio/transcriptions`: text to speech, speech to text."""
 
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from pathlib import PurePath
 from threading import Event
 
@@ -38,7 +38,7 @@ async def speech(service: Service, body: SpeechBody, request: Request) -> Stream
             "there is nothing to say: give words in Latin letters, numbers or symbols", code="invalid_value",
             param="input",
         )
-    async with AsyncExitStack() as stack:
+    with ExitStack() as stack:
         stack.enter_context(service.place())
         how = await service.speech(body.voice, body.speed)
         chunks = encoded(service, sentences, how, body.response_format)

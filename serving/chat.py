@@ -6,7 +6,7 @@ import json
 import logging
 import time
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from time import perf_counter
 
@@ -21,7 +21,7 @@ from serving.engine import Token
 from serving.errors import ApiError
 from serving.schema import ChatBody
 from serving.service import MODEL, Service, Speech, new_id
-from serving.streaming import Streamed, finished, unless_gone
+from serving.streaming import Streamed, drained, finished, produced, unless_gone
 
 SPOKEN_SECONDS = 3600  # how long a spoken answer's id is said to be valid
 
@@ -51,33 +51,26 @@ class Asked:
             seed = None if self.config.seed is None else (self.config.seed + i) % 2**63
             config = replace(self.config, seed=seed)
             made.append(
-                Answer(service, self.prepared, config, self.speech, self.top, self.began)
+                Answer(service, self.prepared, config, self.speech, self.top, began=self.began)
             )
         return made
 
 
 async def complete(service: Service, body: ChatBody, request: Request):
     """The response: a dict, or a stream of chunks."""
-    stack = AsyncExitStack()
-    try:
+    with ExitStack() as stack:
         stack.enter_context(service.place())
         asked = await unless_gone(request, ask(service, body))
-        if body.stream:
-            held, stack = stack, AsyncExitStack()  # the stream lets go of it
+        if body.stream:  # the stream lets go of its place
             chunks = events(service, asked)
-            return Streamed(chunks, "text/event-stream", held, service.metrics)
+            return Streamed(chunks, "text/event-stream", stack.pop_all(), service.metrics)
         return await unless_gone(request, whole(service, asked))
-    finally:
-        await stack.aclose()
 
 
 async def ask(service: Service, body: ChatBody) -> Asked:
     """Check a request and make its prompt."""
     began = perf_counter()
-    settings = body.settings()
-    if body.logprobs:
-        settings["num_beams"] = 1  # of a search there are no probabilities of each token
-    config = service.config(settings)
+    config = service.config(body.settings())
     if body.speaks and body.audio is None:
         raise ApiError("modalities with audio need audio: {voice, format}", param="audio")
     if body.speaks and not service.hears:
@@ -87,6 +80,8 @@ async def ask(service: Service, body: ChatBody) -> Asked:
         speech = await service.speech(body.audio.voice, body.audio.speed, "audio.voice")
     system, turns = parse(body.messages, service.spoken)
     prepared = await service.prepare(system, turns, config)
+    if body.logprobs:
+        config = replace(config, num_beams=1)  # of a search there are no probabilities of each token
     return Asked(body, prepared, config, speech, began)
 
 
@@ -145,19 +140,12 @@ async def events(service: Service, asked: Asked) -> AsyncIterator[bytes]:
     answers = asked.answers(service)
     queue: asyncio.Queue = asyncio.Queue()
     tasks = [
-        asyncio.create_task(into(queue, deltas(service, asked, i, one)))
+        asyncio.create_task(produced(queue, into(queue, deltas(service, asked, i, one))))
         for i, one in enumerate(answers)
     ]
     try:
-        left = len(tasks)
-        while left:
-            event = await queue.get()
-            if event is None:
-                left -= 1
-            elif isinstance(event, Exception):
-                raise event
-            else:
-                yield sse(heading(asked, "chat.completion.chunk") | {"choices": [event]})
+        async for event in drained(queue, len(tasks)):
+            yield sse(heading(asked, "chat.completion.chunk") | {"choices": [event]})
         if asked.body.stream_options and asked.body.stream_options.include_usage:
             last = {"choices": [], "usage": usage(answers)}
             yield sse(heading(asked, "chat.completion.chunk") | last)
@@ -172,13 +160,9 @@ async def events(service: Service, asked: Asked) -> AsyncIterator[bytes]:
 
 
 async def into(queue: asyncio.Queue, items: AsyncIterator) -> None:
-    """Put all items into a queue, then None, or the error that ended them."""
-    try:
-        async for item in items:
-            queue.put_nowait(item)
-        queue.put_nowait(None)
-    except Exception as error:
-        queue.put_nowait(error)
+    """Put all items into a queue."""
+    async for item in items:
+        queue.put_nowait(item)
 
 
 async def deltas(service: Service, asked: Asked, index: int, answer: Answer) -> AsyncIterator[dict]:

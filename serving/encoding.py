@@ -11,7 +11,6 @@ from inference.output import pcm16, wav_header
 WIRE_RATE = 24_000  # Hz of raw PCM in OpenAI's API
 CONTENT_TYPES = {
     "pcm": "audio/pcm",
-    "pcm16": "audio/pcm",
     "wav": "audio/wav",
     "flac": "audio/flac",
     "mp3": "audio/mpeg",

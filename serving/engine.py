@@ -20,10 +20,8 @@ from inference.prompt import Prompt
 from inference.runner import Runner
 from inference.sampling import adjust, first_seen, likeliest_is_chosen, make_generators, sample
 from inference.stopping import StopWatch
-from models.audio import audio_tokens
 from models.cache import KVCache
 from models.omni import thinker_of
-from models.tokenizer import IMAGE_TOKENS
 from serving.prefix import PrefixStore, marks_of, rest
 from serving.rows import RowCache
 from serving.worker import Worker
@@ -117,10 +115,8 @@ class Engine(Worker):
         self.capacity = context_length(self.model, self.config)
         self.rows = RowCache(thinker_of(self.model), MAX_ROWS, self.capacity, self.config)
         self.prefixes = PrefixStore(PREFIX_BYTES)
-        self.media = (
-            getattr(self.model, "image_token", None),
-            getattr(self.model, "audio_token", None),
-            (IMAGE_TOKENS, audio_tokens),
+        self.media = (  # ids of the placeholders; a text model has none
+            getattr(self.model, "image_token", None), getattr(self.model, "audio_token", None)
         )
         self.waiting: deque[Job] = deque()
         self.begun: deque[tuple[Job, KVCache]] = deque()  # prompts read, without a row as yet

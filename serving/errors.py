@@ -1,7 +1,5 @@
 """Errors in OpenAI's shape: {"error": {"message", "type", "param", "code"}} with an HTTP status."""
 
-import json
-
 TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
 
 
@@ -40,11 +38,6 @@ class ApiError(Exception):
         """When to come again, and how to log in."""
         more = {429: {"Retry-After": "1"}, 401: {"WWW-Authenticate": "Bearer"}}
         return more.get(self.status, {})
-
-
-def error_bytes(error: ApiError) -> bytes:
-    """The body of an error's response."""
-    return json.dumps(error.body(), ensure_ascii=False).encode()
 
 
 def not_found(model: str) -> ApiError:

@@ -6,14 +6,14 @@ and the time its upload takes. Refusals have OpenAI's shape.
 
 import asyncio
 import hmac
+import json
 from urllib.parse import SplitResult, urlsplit
 
-from serving.errors import ApiError, error_bytes
+from serving.errors import ApiError
 
 MAX_BODY = 32 * 2**20  # bytes
 UPLOAD_SECONDS = 60.0  # for a whole body
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
-OPEN = frozenset({"/health"})  # no key needed; nor for the page's files, which hold no secret
 KEY_PROTOCOL = "openai-insecure-api-key."  # how a browser sends a key with a WebSocket
 
 
@@ -40,7 +40,7 @@ class Guard:
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
             return
-        upload = Upload(receive, scope)
+        upload = Upload(receive)
         started = False
 
         async def watched(message) -> None:
@@ -53,7 +53,6 @@ class Guard:
                 await refuse(scope, receive, send, upload.error)
 
         try:
-            upload.check_length()
             await self.app(scope, upload.receive, watched)
         except ApiError as error:  # the upload's: others are answered within
             if not started:
@@ -69,11 +68,13 @@ class Guard:
         if origin is not None and parts_of(origin).netloc != host:
             raise ApiError(f"pages of {origin[:80]!r} may not use this server", 403)
         path = scope["path"]
-        guarded = path.startswith("/v1") or path == "/metrics"
-        if self.api_key is None or not guarded or path in OPEN:
-            return
-        if not hmac.compare_digest(key_of(headers).encode(), self.api_key.encode()):
-            raise ApiError("the API key is missing or wrong", 401, "invalid_api_key")
+        guarded = path.startswith("/v1") or path == "/metrics"  # the page's files hold no secret
+        if self.api_key is not None and guarded:
+            if not hmac.compare_digest(key_of(headers).encode(), self.api_key.encode()):
+                raise ApiError("the API key is missing or wrong", 401, "invalid_api_key")
+        length = headers.get("content-length", "")
+        if length.isdecimal() and int(length) > MAX_BODY:
+            raise too_large()
 
 
 def name_of(host: str) -> str:
@@ -103,17 +104,11 @@ def key_of(headers: dict[str, str]) -> str:
 class Upload:
     """A request's body, bounded in bytes and seconds."""
 
-    def __init__(self, receive, scope) -> None:
-        self.inner, self.scope = receive, scope
+    def __init__(self, receive) -> None:
+        self.inner = receive
         self.taken, self.done = 0, False
         self.error: ApiError | None = None
         self.until = asyncio.get_running_loop().time() + UPLOAD_SECONDS
-
-    def check_length(self) -> None:
-        """Refuse by what the client says it will send."""
-        for name, value in self.scope["headers"]:
-            if name == b"content-length" and value.isdigit() and int(value) > MAX_BODY:
-                raise too_large()
 
     async def receive(self) -> dict:
         if self.done:  # what comes now is the client leaving
@@ -145,5 +140,6 @@ async def refuse(scope, receive, send, error: ApiError) -> None:
         await receive()  # its request to connect
         kind = "websocket.http.response"
         headers = headers[:1]
+    content = json.dumps(error.body(), ensure_ascii=False).encode()
     await send({"type": f"{kind}.start", "status": error.status, "headers": headers})
-    await send({"type": f"{kind}.body", "body": error_bytes(error)})
+    await send({"type": f"{kind}.body", "body": content})

@@ -13,34 +13,25 @@ import torch
 from torch import Tensor
 
 from inference.prompt import Prompt
+from models.audio import audio_tokens
 from models.cache import KVCache
+from models.tokenizer import IMAGE_TOKENS
 
 MIN_REUSED = 8  # tokens; copying fewer saves nothing
 
 
-def digest(content: bytes) -> int:
+def digest(x: Tensor) -> int:
     """A negative number that stands for the content; ids are not negative."""
+    content = x.contiguous().cpu().view(torch.uint8).numpy().tobytes()
     return -1 - int.from_bytes(hashlib.sha256(content).digest()[:7])
 
 
-def tensor_digest(x: Tensor) -> int:
-    return digest(x.contiguous().cpu().view(torch.uint8).numpy().tobytes())
-
-
-def marks_of(prompt: Prompt, image: int | None, audio: int | None, sizes) -> list[int]:
-    """What a prompt is known by.
-
-    Args:
-        image, audio: ids of the placeholders.
-        sizes: (tokens of an image, a function of a mel that gives its tokens).
-    """
+def marks_of(prompt: Prompt, image: int | None, audio: int | None) -> list[int]:
+    """What a prompt is known by; image and audio are the ids of the placeholders."""
     marks = list(prompt.ids)
-    per_image, per_mel = sizes
     runs = {
-        image: [(per_image, tensor_digest(one.pixels)) for one in prompt.images],
-        audio: [
-            (int(per_mel(one.mel.shape[1])), tensor_digest(one.mel)) for one in prompt.sounds
-        ],
+        image: [(IMAGE_TOKENS, digest(one.pixels)) for one in prompt.images],
+        audio: [(audio_tokens(one.mel.shape[1]), digest(one.mel)) for one in prompt.sounds],
     }
     for token, media in runs.items():
         places = iter([i for i, one in enumerate(prompt.ids) if one == token])
@@ -97,15 +88,14 @@ class PrefixStore:
             self.nbytes -= self.kept.popitem(last=False)[1].nbytes
 
 
-def rest(prompt: Prompt, start: int, image: int | None, audio: int | None, sizes) -> Prompt:
+def rest(prompt: Prompt, start: int, image: int | None, audio: int | None) -> Prompt:
     """What of a prompt is left to read from token `start` on, with its pictures and sounds."""
     ids = prompt.ids[start:]
-    per_image, per_mel = sizes
-    pictures = ids.count(image) // per_image
+    pictures = ids.count(image) // IMAGE_TOKENS
     sounds, tokens = [], ids.count(audio)
     for sound in reversed(prompt.sounds):
         if tokens <= 0:
             break
         sounds.insert(0, sound)
-        tokens -= int(per_mel(sound.mel.shape[1]))
+        tokens -= audio_tokens(sound.mel.shape[1])
     return Prompt(ids, prompt.images[len(prompt.images) - pictures :], sounds)

@@ -22,7 +22,7 @@ from serving.realtime_items import (
     read_item,
 )
 from serving.realtime_response import Response
-from serving.realtime_session import ResponseSettings, Session, checked, first_session, updated
+from serving.realtime_session import ResponseSettings, Session, checked, updated
 from serving.service import MODEL, Service, new_id
 from serving.streaming import finished
 
@@ -52,7 +52,8 @@ async def serve(service: Service, socket: WebSocket) -> None:
     try:
         voices = await service.voices()
         await socket.accept("realtime" if "realtime" in offered else None)
-        await Connection(service, socket, first_session(voices[0])).run()
+        session = updated(Session(), {"audio": {"output": {"voice": voices[0]}}})
+        await Connection(service, socket, session).run()
     finally:
         service.sockets -= 1
 
@@ -261,8 +262,8 @@ class Connection:
 
     # ---- the conversation
 
-    def add(self, item: Item, done: bool = True) -> None:
-        """Add an item to the end of the conversation."""
+    def add(self, item: Item, done: bool = True) -> str | None:
+        """Add an item to the end of the conversation; the id of the one before it."""
         before = next(reversed(self.items), None)
         self.items[item.id] = item
         while len(self.items) > MAX_ITEMS or sum(i.size for i in self.items.values()) > MAX_BYTES:
@@ -270,6 +271,7 @@ class Connection:
         self.send("conversation.item.added", item=item.shown(), previous_item_id=before)
         if done:
             self.send("conversation.item.done", item=item.shown(), previous_item_id=before)
+        return before
 
     def _item(self, event: dict) -> Item:
         name = event.get("item_id")

@@ -1,7 +1,6 @@
 """Items of a realtime conversation: what was said, and the turns that the model reads of it."""
 
 import asyncio
-import base64
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -76,11 +75,6 @@ def pcm_samples(data: str, param: str) -> np.ndarray:
     return np.frombuffer(content, "<i2")
 
 
-def wire_audio(pcm: np.ndarray) -> str:
-    """int16 (samples,) as it goes over the wire."""
-    return base64.b64encode(pcm.astype("<i2").tobytes()).decode()
-
-
 def heard(pcm: np.ndarray) -> np.ndarray:
     """A whole recording of the wire, float32 (samples,) at 16 kHz."""
     change = Resampler(WIRE_RATE, RATE)
@@ -148,5 +142,5 @@ async def turns_of(items: list[Item]) -> tuple[list[str], list[Asking]]:
 
 
 def answerable(turns: list[Asking]) -> list[Asking]:
-    """Turns with something in them; a turn that was never answered joins the next."""
+    """Turns with something in them."""
     return [turn for turn in turns if turn.text.strip() or turn.media]

@@ -1,18 +1,18 @@
 """One answer of a realtime session: made, sent as it is made, and stopped when asked to."""
 
 import asyncio
+import base64
 import logging
 from time import perf_counter
 from typing import TYPE_CHECKING
 
-from inference.media import SAMPLE_RATE
-from inference.output import pcm16
 from serving.answer import Answer, Sound
-from serving.encoding import WIRE_RATE, Resampler
+from serving.encoding import WIRE_RATE, PcmEncoder
 from serving.errors import ApiError
-from serving.realtime_items import Item, answerable, turns_of, wire_audio
+from serving.realtime_items import Item, answerable, turns_of
 from serving.realtime_session import ResponseSettings
 from serving.service import new_id
+from serving.streaming import finished
 
 if TYPE_CHECKING:
     from serving.realtime import Connection
@@ -37,6 +37,7 @@ class Response:
         self.voice = given or session.audio.output.voice
         self.speed = session.audio.output.speed
         self.item: Item | None = None
+        self.before: str | None = None  # id of the item before it
         self.answer: Answer | None = None
         self.task: asyncio.Task | None = None
         self.ended, self.reason = False, "client_cancelled"
@@ -46,7 +47,7 @@ class Response:
         self.connection.send("response.created", response=self._shown("in_progress"))
         try:
             with self.service.place():
-                status, details = await self._make()
+                status, details = await self._make(), None
         except asyncio.CancelledError:
             status, details = "cancelled", {"type": "cancelled", "reason": self.reason}
         except ApiError as error:
@@ -60,12 +61,12 @@ class Response:
     async def cancel(self, reason: str) -> None:
         """Stop it and wait until it has said so."""
         self.reason = reason
-        self.task.cancel()
-        await asyncio.gather(self.task, return_exceptions=True)
+        await finished(self.task)
         if not self.ended:  # it was stopped before it began
             self._finish("cancelled", {"type": "cancelled", "reason": reason})
 
-    async def _make(self) -> tuple[str, dict | None]:
+    async def _make(self) -> str:
+        """Its status."""
         began = perf_counter()
         items = list(self.connection.items.values())
         system, turns = await turns_of(items)
@@ -74,7 +75,7 @@ class Response:
         if turns[-1].reply is not None:
             raise ApiError("the last item is an answer: there is nothing new to answer")
         if not (turns[-1].text.strip() or turns[-1].media):
-            return "completed", None  # nothing was said
+            return "completed"  # nothing was said
         speech = None
         if self.speaks:
             speech = await self.service.speech(self.voice, self.speed, "voice")
@@ -84,15 +85,15 @@ class Response:
         prepared = await self.service.prepare(prompt, answerable(turns), config)
         self.answer = Answer(self.service, prepared, config, speech, began=began)
         self._open()
-        change = Resampler(SAMPLE_RATE, WIRE_RATE)
+        wire = PcmEncoder()
         async with self.answer:
             async for event in self.answer:
                 if isinstance(event, Sound):
-                    self._sound(change.push(pcm16(event.samples)))
+                    self._sound(wire.push(event.samples))
                 else:
                     self._text(event.text)
-        self._sound(change.flush())
-        return STATUS[self.answer.reason], None
+        self._sound(wire.finish())
+        return STATUS[self.answer.reason]
 
     # ---- events
 
@@ -108,7 +109,7 @@ class Response:
             "response.output_item.added", response_id=self.id, output_index=0,
             item=self.item.shown(),
         )
-        self.connection.add(self.item, done=False)
+        self.before = self.connection.add(self.item, done=False)
         send("response.content_part.added", **self._about(), part=self._part())
 
     def _part(self) -> dict:
@@ -122,12 +123,11 @@ class Response:
             kind = "output_audio_transcript" if self.speaks else "output_text"
             self.connection.send(f"response.{kind}.delta", **self._about(), delta=text)
 
-    def _sound(self, pcm) -> None:
-        if self.speaks and len(pcm):
-            self.item.sound_ms += 1000 * len(pcm) / WIRE_RATE
-            self.connection.send(
-                "response.output_audio.delta", **self._about(), delta=wire_audio(pcm)
-            )
+    def _sound(self, pcm: bytes) -> None:
+        if self.speaks and pcm:
+            self.item.sound_ms += 1000 * len(pcm) / 2 / WIRE_RATE
+            sound = base64.b64encode(pcm).decode()
+            self.connection.send("response.output_audio.delta", **self._about(), delta=sound)
 
     def _finish(self, status: str, details: dict | None) -> None:
         """Close what was opened, and the response."""
@@ -148,7 +148,7 @@ class Response:
                 "response.output_item.done", response_id=self.id, output_index=0,
                 item=self.item.shown(),
             )
-            send("conversation.item.done", item=self.item.shown(), previous_item_id=None)
+            send("conversation.item.done", item=self.item.shown(), previous_item_id=self.before)
         if status == "incomplete":
             details = {"type": "incomplete", "reason": "max_output_tokens"}
         send("response.done", response=self._shown(status, details))

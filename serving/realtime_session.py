@@ -100,12 +100,6 @@ def checked(kind: type[BaseModel], values: Any, param: str) -> BaseModel:
         raise ApiError(f"{where}: {first['msg']}"[:300], code="invalid_value", param=where) from None
 
 
-def first_session(voice: str) -> Session:
-    session = Session()
-    session.audio.output.voice = voice
-    return session
-
-
 def updated(session: Session, values: Any) -> Session:
     """The session with the given fields changed; those left out stay."""
     if not isinstance(values, dict):

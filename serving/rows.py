@@ -23,11 +23,10 @@ class RowStore:
 
     Args:
         whole: a cache with as many rows and positions as there may be.
-        capacity: positions of the longest sequence.
     """
 
-    def __init__(self, whole: KVCache, capacity: int) -> None:
-        self.whole, self.capacity = whole, capacity
+    def __init__(self, whole: KVCache) -> None:
+        self.whole = whole
         self.lengths: list[int] = []  # positions of each row
         self.end = 0  # the position after every row's last
         self._views: dict[int, KVCache] = {}
@@ -62,7 +61,7 @@ class RowStore:
 
     def ready(self) -> KVCache:
         """The cache of the rows in use, over the same memory, with room for another position."""
-        if self.end == self.capacity:
+        if self.end == self.whole.max_len:
             self._move(max(self.lengths))
         rows = len(self.lengths)
         if rows not in self._views:
@@ -107,7 +106,7 @@ class RowCache(RowStore):
     """The Thinker's rows, and a step of its decoder for all of them."""
 
     def __init__(self, thinker: Thinker, rows: int, capacity: int, config: GenerateConfig) -> None:
-        super().__init__(thinker.new_cache(rows, capacity, config.cache_kind), capacity)
+        super().__init__(thinker.new_cache(rows, capacity, config.cache_kind))
         self.thinker, self.config = thinker, config
         self._runs: dict[int, Runner] = {}  # by the number of rows
 

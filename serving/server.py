@@ -10,15 +10,16 @@ from inference.notice import Notice, show_notice
 from inference.omni import Omni
 from models.errors import UserError
 from serving.app import create_app
+from serving.guard import LOOPBACK
 from serving.service import Service
 
 STOP_SECONDS = 5  # that requests have to end when the server is stopped
 MAX_FRAME = 8 * 2**20  # bytes of one WebSocket message
 
 
-def run(args, local: bool) -> int:
+def run(args) -> int:
     """Load, open the port, serve until Ctrl-C or SIGTERM."""
-    bound = bind(args.host, args.port)
+    bound, local = bind(args.host, args.port), args.host in LOOPBACK
     warnings.simplefilter("always", Notice)
     warnings.showwarning = show_notice
     if not local and args.api_key is None:

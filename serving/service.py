@@ -2,8 +2,8 @@
 
 Everything that computes runs in a few threads that never change in number, so memory stays flat.
 One decodes, one hears spoken questions (serving/thinking.py), two speak (serving/speaking.py), one
-transcribes conversations and one uploads, which may be long. Others prepare prompts, encode sound
-and watch for speech.
+transcribes conversations, searches and traces, and one transcribes uploads, which may be long.
+Others prepare prompts, encode sound and watch for speech.
 """
 
 import asyncio
@@ -43,7 +43,7 @@ class Speech:
     """How an answer is spoken."""
 
     voice: str
-    speed: float = 1.0
+    speed: float
 
 
 class Service:
@@ -54,7 +54,7 @@ class Service:
         thinker_url: of a vLLM that has the Thinker (serving/remote.py); None: it runs here.
     """
 
-    def __init__(self, omni: Omni, max_queue: int = 64, thinker_url: str | None = None) -> None:
+    def __init__(self, omni: Omni, max_queue: int, thinker_url: str | None) -> None:
         self.omni = omni
         omni.limits = replace(omni.limits, max_pixels=MAX_PIXELS)
         self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
@@ -107,12 +107,10 @@ class Service:
                 429, "rate_limit_exceeded",
             )
         self.busy += 1
-        self.metrics.busy.set(self.busy)
         try:
             yield
         finally:
             self.busy -= 1
-            self.metrics.busy.set(self.busy)
 
     async def work(self, worker: str, function: Callable, *args):
         """Run in a worker thread; a UserError becomes the client's error."""

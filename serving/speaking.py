@@ -97,7 +97,7 @@ class TalkerRows:
     def __init__(self, talker: Talker) -> None:
         self.talker = talker
         cache = talker.new_cache(MAX_ROWS, CAPACITY, talker.codebooks)
-        self.store, self.active = RowStore(cache, CAPACITY), []
+        self.store, self.active = RowStore(cache), []
 
     def admit(self, sentence: Sentence) -> None:
         self.store.admit()
@@ -148,6 +148,11 @@ class SpeechEngine(Worker):
     def speaker(self) -> Speaker:
         return self.omni.speaker
 
+    def close(self) -> None:
+        super().close()
+        self.waiting.extend(one for *_, one in self.sounding if one.whole)  # others are active
+        self._fail(RuntimeError("the server stops"))
+
     def say(self, sentence: Sentence) -> None:
         """Queue a sentence. Call from any thread."""
         with self.changed:
@@ -179,7 +184,7 @@ class SpeechEngine(Worker):
             busy = rows is not None and rows.active
             self.changed.wait_for(lambda: self.waiting or busy or self.closed)
             if self.closed:
-                return self._fail(RuntimeError("the server stops"))
+                return
             new = None
             if self.waiting and (rows is None or len(rows.active) < MAX_ROWS):
                 new = self.waiting.popleft()

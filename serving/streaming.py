@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Awaitable
-from contextlib import AsyncExitStack
+from contextlib import ExitStack
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -46,11 +46,32 @@ async def finished(*tasks: asyncio.Future) -> None:
     await asyncio.gather(*tasks, return_exceptions=True)
 
 
+async def produced(queue: asyncio.Queue, work: Awaitable) -> None:
+    """Run a producer of a queue; its end is told by None, its failure by the error."""
+    try:
+        await work
+        queue.put_nowait(None)
+    except Exception as error:
+        queue.put_nowait(error)
+
+
+async def drained(queue: asyncio.Queue, producers: int) -> AsyncIterator:
+    """What is put into a queue, until all its producers have ended or one has failed."""
+    while producers:
+        item = await queue.get()
+        if isinstance(item, Exception):
+            raise item
+        if item is None:
+            producers -= 1
+        else:
+            yield item
+
+
 class Streamed(Response):
     """A response of chunks as they are made. What `stack` holds is let go however it ends."""
 
     def __init__(
-        self, chunks: AsyncIterator[bytes], kind: str, stack: AsyncExitStack, metrics: Metrics
+        self, chunks: AsyncIterator[bytes], kind: str, stack: ExitStack, metrics: Metrics
     ) -> None:
         self.chunks, self.kind, self.stack, self.metrics = chunks, kind, stack, metrics
         self.status_code, self.background = 200, None
@@ -65,7 +86,7 @@ class Streamed(Response):
         finally:
             await finished(pump, watch)
             await self.chunks.aclose()
-            await self.stack.aclose()
+            self.stack.close()
 
     async def _pump(self, send) -> None:
         headers = [(b"content-type", self.kind.encode()), (b"cache-control", b"no-store")]

@@ -40,7 +40,8 @@ def make(
     session.config = config
     conversations = service.conversations
     for turn, prompt in zip(turns[:-1], conversations.read(turns[:-1], config, session.head)):
-        session.turns.append(Turn(prompt, conversations.reply(turn.reply)))
+        if len(prompt):  # else nobody spoke: as if it had not been
+            session.turns.append(Turn(prompt, conversations.reply(turn.reply)))
     last = turns[-1]
     with files_of(last.media) as paths:
         media = {kind: sources for kind, sources in paths.items() if sources}

@@ -19,7 +19,9 @@ FREE = {"steps", "accumulate", "parallel", "prefetch", "compile"}
 FREE |= {"checkpoint_minutes", "validate_every", "log_every"}
 
 # Settings of the Thinker's network that presets leave at their defaults.
-OPTIONS = {"attention", "semantic_dim", "geometric_dim", "value_dim"}
+OPTIONS = {  # settings of the stage thinker that no preset has
+    "model": {"attention", "semantic_dim", "geometric_dim", "value_dim"}, "data": {"extra"},
+}
 
 
 @dataclass
@@ -100,7 +102,7 @@ def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text:
     found = False
     for stage in stages:
         settings = sections[stage].get(section, {})
-        optional = OPTIONS if (stage, section) == ("thinker", "model") else set()
+        optional = OPTIONS.get(section, set()) if stage == "thinker" else set()
         if key in settings or key in known | optional:
             made = parse_value(value)
             if isinstance(settings.get(key), int | float) and not isinstance(made, int | float):

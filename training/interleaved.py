@@ -25,20 +25,19 @@ def dialogue_sample(
     Args:
         tokens: how many a list of messages has.
     """
-    messages: list[dict] = []
-    media: list[Segment] = []
+    sample: dict = {"messages": [], "images": [], "sounds": []}
+    used = 1  # bos, which opens whatever is counted
     for segment in dialogue:
         more = said(segment, rng)
-        if messages and tokens(messages + more) > most:
-            break
-        messages += more
-        if segment.record is not None:
-            media.append(segment)
-    return {
-        "messages": messages,
-        "images": [image for segment in media for image in pictures(segment)],
-        "sounds": [segment.record["mel"] for segment in media if segment.kind in ("heard", "asked")],
-    }
+        used += tokens(more) - 1
+        if sample["messages"] and used > most:
+            return sample
+        sample["messages"] += more
+        if segment.kind in ("heard", "asked"):
+            sample["sounds"].append(segment.record["mel"])
+        else:
+            sample["images"] += pictures(segment)
+    return sample
 
 
 def said(segment: Segment, rng: random.Random) -> list[dict]:
@@ -69,7 +68,7 @@ def thinking_about(segment: Segment) -> str:
 def pictures(segment: Segment) -> list[bytes]:
     """The encoded pictures of a segment, in reading order."""
     record = segment.record
-    if record is None or segment.kind in ("heard", "asked"):
+    if record is None:
         return []
     if segment.kind == "clip":
         return [record[f"image{i}"] for i in range(FRAMES)]

@@ -69,7 +69,7 @@ class Trainer:
         self.wrapped = parallelise(self.model, self.config.parallel, world)
         self.model = unwrap(self.wrapped)
         if self.config.compile:
-            compile_blocks(getattr(objective, "fixed_shapes", self.model))
+            compile_blocks(self.model.get_submodule(getattr(objective, "fixed_shapes", "")))
         self.optimizers = make_optimizers(self.model, self.config)
         self.parameters = [p for o in self.optimizers for g in o.param_groups for p in g["params"]]
         if path is not None:

@@ -1,6 +1,6 @@
 """Images and mels out of shards, as the encoders read them.
 
-Shared by the stages with media; it opens shards, it does not build them.
+Shared by the stages with media.
 """
 
 import io

@@ -43,29 +43,18 @@ def front_matter(tags: list[str]) -> str:
     )
 
 
-def spent(record: dict) -> float:
-    """Seconds of a run and of those it went on from."""
-    others = [record[name] for name in ("before", "beside") if name in record]
-    return record.get("seconds", 0.0) + sum(map(spent, others))
-
-
-def stages_table(preset: str, records: dict[str, dict]) -> str:
+def stages_table(records: dict[str, dict]) -> str:
     """Each stage: command, seed, steps, time."""
     rows = "| stage | command | seed | steps | seconds | device |\n|---|---|---|---|---|---|\n"
-    rows += "".join(stage_row(stage, record, preset) for stage, record in records.items())
-    total = sum(map(spent, records.values()))
+    for stage, record in records.items():
+        known = [str(record.get(key, "–")) for key in ("steps", "seconds", "device")]
+        rows += f"| {stage} | `python {record['command']}` | {record['seed']} | {' | '.join(known)} |\n"
+    total = sum(record.get("seconds", 0.0) for record in records.values())
     return rows + (
-        f"\n{total / 3600:.1f} hours of training in all, with the runs that these went on from. "
+        f"\n{total / 3600:.1f} hours of training in all. "
         "`training/<stage>.json` holds the exact command as it was run, commits, machines, settings, dates, "
         "versions and the losses of the first steps.\n"
     )
-
-
-def stage_row(stage: str, record: dict, preset: str | None = None) -> str:
-    """One stage's line of the table."""
-    command = "python " + record.get("command", f"train.py {stage} --preset {preset or record['preset']}")
-    known = [str(record.get(key, "–")) for key in ("steps", "seconds", "device")]
-    return f"| {stage} | `{command}` | {record['seed']} | {' | '.join(known)} |\n"
 
 
 def real_table(names: list[str]) -> str:
@@ -102,7 +91,7 @@ tokenizer is SentencePiece (`tokenizer.model`). It chats about a small world and
 Generated: {GENERATED["thinker"]}. English beside it:
 
 {real_table([n for n in real if n not in ("cmudict", *SPEECH)])}
-{stages_table(preset, records)}
+{stages_table(records)}
 ## Scores
 
 Held-out wordings, greedy, by `python evaluate.py text`:
@@ -140,7 +129,7 @@ and an n-gram table of integers.
 Generated: {GENERATED["omni"]}. Real:
 
 {real_table(real)}
-{stages_table(preset, records)}
+{stages_table(records)}
 ## Scores
 
 Held-out scenes, wordings, sentences and voices, each beside its control, by `python evaluate.py`:

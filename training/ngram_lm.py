@@ -50,7 +50,7 @@ def lines(real: Path | None, data: dict, recorded: Path) -> Iterator[str]:
             yield to_alphabet(question["question"])
     for _ in range(data["short"]):
         yield to_alphabet(sentences.digits(rng))
-        yield to_alphabet(sentences.single_word(rng, "train", folder))
+        yield to_alphabet(sentences.single_word(rng, folder))
         yield to_alphabet(sentences.answer(rng, "train"))
     if recorded.is_dir():
         reader = ShardReader(recorded)

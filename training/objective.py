@@ -66,7 +66,7 @@ class Objective(Protocol):
 
     # Optional, `init_from(folder)`: begins with the weights of an omni checkpoint (--init_from).
 
-    # Optional, `fixed_shapes: nn.Module`: the part of the model that `compile: true` compiles, where
+    # Optional, `fixed_shapes: str`: the submodule of `model` that `compile: true` compiles, where
     # only some of it sees inputs of few shapes. Without it, all blocks of `model` are compiled.
 
     def batch(self, step: int, rank: int, world: int) -> Any:

@@ -13,6 +13,7 @@ import torch
 from torch import Tensor
 
 from data.shards import ShardReader
+from models.errors import UserError
 from models.resnet import SIDE, shrink
 from training.distort import distorted, draw
 from training.media import picture
@@ -35,7 +36,7 @@ class PhotoBatches:
     def __init__(self, data: Path, shares: dict[str, int], scenes: int, size: int, seed: int) -> None:
         self.sets, self.names = load(data, "train", scenes, [])
         if unknown := set(self.sets) - set(shares):
-            raise ValueError(f"vision.data.photo_shares does not say how often {sorted(unknown)} come")
+            raise UserError(f"vision.data.photo_shares does not say how often {sorted(unknown)} come")
         self.shares = {name: share for name, share in shares.items() if name in self.sets}
         self.pattern = [(name, i) for name, share in self.shares.items() for i in range(share)]
         self.size, self.seed = size, seed

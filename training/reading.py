@@ -19,9 +19,10 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from data.scenes.labels import CELL, GRID, PLANES, label_vocab
+from data.scenes.labels import PLANES, label_vocab
 from data.scenes.objects import COLORS
 from data.scenes.scene import LARGE, SIZE, SMALL, Scene
+from data.scenes.sights import CELL, GRID
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer
 from training.objective import OWN_LOGIT, likeness_scale

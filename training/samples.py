@@ -31,7 +31,7 @@ TRANSCRIBE = (
 )
 
 
-def turn(question: str | list, answer: str, *thinking: dict) -> list[dict]:
+def turn(question: list, answer: str, *thinking: dict) -> list[dict]:
     """A user message and the reply to it, which may open with a chain of thought."""
     reply = [*thinking, text_part(answer)]
     return [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
@@ -106,7 +106,7 @@ def several_sample(record: dict, rng: random.Random) -> dict:
 
 
 def transcript_sample(record: dict, rng: random.Random) -> dict:
-    """An utterance and the request to write it down; only TRANSCRIBE_QUESTION is answered directly."""
+    """An utterance and the request to write it down; TRANSCRIBE_QUESTION is always answered directly."""
     question = rng.choice(TRANSCRIBE)
     content = [sound_part(record), text_part(question)]
     direct = question == TRANSCRIBE_QUESTION or rng.random() > THINKING

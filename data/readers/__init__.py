@@ -1,4 +1,4 @@
-"""Readers for what a user brings: recorded speech, photographs. Nothing is downloaded."""
+"""Readers for what a user brings: recorded speech, photographs; `emoji` fetches drawings."""
 
 import sys
 from pathlib import Path

@@ -1,16 +1,15 @@
-"""Recorded speech on disk: the manifest's tars, LibriSpeech, LJSpeech, Speech Commands, Asterisk.
+"""Recorded speech on disk: the manifest's tars, Asterisk's prompts.
 
 Every reader yields `Recording`s with the wave as float32 at 16 kHz, mono. Splits are by speaker
 (by sentence where there is one speaker). A missing folder or file is a UserError that names it.
 """
 
-import csv
 import gzip
 import io
 import json
 import re
 import tarfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -86,43 +85,6 @@ def manifest(folder: str | Path, split: str) -> Iterator[Recording]:
                 yield Recording(wave, sentence_case(record["text"]), speaker, folder.name)
 
 
-def librispeech(folder: str | Path, split: str) -> Iterator[Recording]:
-    """`<speaker>/<chapter>/<speaker>-<chapter>.trans.txt` and FLAC files beside it."""
-    transcripts = sorted(_need(Path(folder), "LibriSpeech folder").rglob("*.trans.txt"))
-    if not transcripts:
-        raise UserError(f"no *.trans.txt under {folder}: is it a LibriSpeech folder?")
-    for transcript in transcripts:
-        speaker = f"librispeech:{transcript.name.split('-')[0]}"
-        if speaker_split(speaker) != split:
-            continue
-        for line in transcript.read_text(encoding="utf-8").splitlines():
-            name, _, text = line.partition(" ")
-            path = transcript.parent / f"{name}.flac"
-            yield Recording(decode(_need(path, "recording")), sentence_case(text), speaker,
-                            "librispeech")
-
-
-def ljspeech(folder: str | Path, split: str) -> Iterator[Recording]:
-    """`metadata.csv` (id|text|normalised text) and `wavs/`; split by sentence: one speaker."""
-    folder = Path(folder)
-    with _need(folder / "metadata.csv", "metadata.csv").open(encoding="utf-8") as file:
-        for row in csv.reader(file, delimiter="|", quoting=csv.QUOTE_NONE):
-            if speaker_split(row[0]) == split:
-                wave = decode(_need(folder / "wavs" / f"{row[0]}.wav", "recording"))
-                yield Recording(wave, sentence_case(row[-1]), "ljspeech:lj", "ljspeech")
-
-
-def speech_commands(folder: str | Path, split: str) -> Iterator[Recording]:
-    """`<word>/<speaker>_nohash_<n>.wav`; folders that start with "_" are noise, not words."""
-    for word in sorted(_need(Path(folder), "Speech Commands folder").iterdir()):
-        if not word.is_dir() or word.name.startswith("_"):
-            continue
-        for path in sorted(p for p in word.iterdir() if p.suffix.lower() in _AUDIO):
-            speaker = f"speech_commands:{path.stem.split('_')[0]}"
-            if speaker_split(speaker) == split:
-                yield Recording(decode(path), sentence_case(word.name), speaker, "speech_commands")
-
-
 def asterisk(folder: str | Path, split: str) -> Iterator[Recording]:
     """Debian's asterisk-core-sounds-en-wav: prompts of one American, at the telephone's 8 kHz.
 
@@ -138,10 +100,3 @@ def asterisk(folder: str | Path, split: str) -> Iterator[Recording]:
         path = folder / "asterisk/sounds/en_US_f_Allison" / f"{name.strip()}.wav"
         if text.strip() and not re.search(r"[\d\[(]", text) and path.exists():
             yield Recording(decode(path), sentence_case(text), "asterisk:allison", "asterisk")
-
-
-Reader = Callable[[str | Path, str], Iterator[Recording]]
-READERS: dict[str, Reader] = {
-    "manifest": manifest, "librispeech": librispeech, "ljspeech": ljspeech,
-    "speech_commands": speech_commands, "asterisk": asterisk,
-}

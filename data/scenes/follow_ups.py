@@ -152,13 +152,13 @@ def counts(scene: Scene, rng: random.Random) -> Dialogue | None:
     if len(scene.groups()) == 1 and groups and len(groups[0]) > 1:
         names = noun(groups[0][0], many=True)
         first = {
-            "kind": "list",
+            "kind": "what",
             "question": rng.choice(("What things are these?", "What are these?")),
             "answer": upper(names) + ".",
             "accept": [names],
         }
         return [
-            first | {"kind": "what"},
+            first,
             _answer(
                 "count",
                 rng.choice(

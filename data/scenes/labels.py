@@ -9,9 +9,8 @@ from PIL import Image
 
 from data.scenes.objects import COLORS, EMOJI_KINDS, SHAPE_KINDS, WORDS
 from data.scenes.scene import SIZE, SIZE_WORDS, Thing
+from data.scenes.sights import CELL, GRID, cell_at
 
-GRID = 7
-CELL = SIZE // GRID  # 32 pixels
 COVERED = 0.18  # share of a cell an object must cover to own it
 
 
@@ -58,11 +57,6 @@ def thing_labels(thing: Thing) -> list[int]:
     return labels
 
 
-def cell_of(thing: Thing) -> tuple[int, int]:
-    """Row and column of the 32-pixel cell that holds a thing's centre, from the top left."""
-    return tuple(min(GRID - 1, max(0, int(at // CELL))) for at in (thing.y, thing.x))
-
-
 class CellLabels:
     """Labels of a picture, filled in as things are drawn. `cells`: int16 (planes, 7, 7)"""
 
@@ -83,7 +77,7 @@ class CellLabels:
     def centre(self, things: list[Thing]) -> np.ndarray:
         """After all: the cell of a centre belongs to its thing."""
         for thing in things:
-            row, column = cell_of(thing)
+            row, column = cell_at(thing.x, thing.y)
             self.cells[:, row, column] = thing_labels(thing)
             self.cells[PLANES.index("centre"), row, column] = 1
         return self.cells

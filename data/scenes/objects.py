@@ -66,7 +66,6 @@ EMOJI_KINDS = [
     for emoji, name, plural, color in rows
 ]
 KINDS: dict[str, Kind] = {kind.name: kind for kind in SHAPE_KINDS + EMOJI_KINDS}
-CATEGORIES = ("shape", *_READ["emoji"])
 
 
 def shapes_of(objects: str) -> tuple[str, ...]:

@@ -211,10 +211,20 @@ GENERAL = {  # what has one of these has that, too
 }  # fmt: skip
 
 
-def absent(scene: Scene, rng: random.Random, objects: str) -> str | None:
-    """Something that is not there but nearly: same shape, same colour, or same category."""
+SIGNLESS = 0.12  # of what is asked for and absent is a sign: else one asked for would always be there
+
+
+def names_in(scene: Scene) -> set[str]:
+    """What is there, by name: where a rose is, a flower is."""
     present = {t.name for t in scene.things}
-    present |= {general for general, kinds in GENERAL.items() if present & kinds}
+    return present | {general for general, kinds in GENERAL.items() if present & kinds}
+
+
+def absent(scene: Scene, rng: random.Random, objects: str) -> str | None:
+    """Something that is not there but nearly: same shape, same colour, same category, or a sign."""
+    present = names_in(scene)
+    if objects == "all" and "sign" not in present and rng.random() < SIGNLESS:
+        return "sign"
     pairs = {(t.name, t.color) for t in scene.things}
     near = rng.choice(scene.objects())
     if near.kind == "shape" and near.color and rng.random() < 0.7:

@@ -13,8 +13,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFilter, ImageFont, ImageOps
 
-from data.scenes.labels import CELL, GRID, CellLabels
+from data.scenes.labels import CellLabels
 from data.scenes.scene import SIZE, Background, Inset, Scene, Thing
+from data.scenes.sights import CELL, GRID
 from data.scenes.sprites import photo_ground, sprite
 
 FONT_FOLDER = Path("/usr/share/fonts/truetype")

@@ -11,7 +11,7 @@ from data.english import article, joined, upper
 from data.scenes.captions import noun
 from data.scenes.clips import sample_clip
 from data.scenes.paraphrases import ask
-from data.scenes.questions import Question, absent, questions
+from data.scenes.questions import Question, absent, names_in, questions
 from data.scenes.sampling import sample_scene
 from data.scenes.scene import Scene, Thing
 from data.scenes.styles import dress
@@ -96,7 +96,7 @@ def which(pictures: Several, rng: random.Random, split: str, objects: str) -> Qu
 
 def _phrases(scene: Scene) -> set[str]:
     """Everything that a scene has, with its colour and without."""
-    return {p for thing in scene.objects() for p in (thing.name, noun(thing))}
+    return names_in(scene) | {noun(thing) for thing in scene.objects()}
 
 
 def which_more(pictures: Several, rng: random.Random, split: str, objects: str) -> Question | None:

@@ -20,6 +20,11 @@ GRID = 7  # grid tokens a side
 CELL = IMAGE_SIZE // GRID  # pixels a side of what a token stands for
 
 
+def cell_at(x: float, y: float) -> tuple[int, int]:
+    """Row and column of the token that stands for a place in pixels, from the top left."""
+    return tuple(min(GRID - 1, max(0, int(at // CELL))) for at in (y, x))
+
+
 @dataclass(frozen=True)
 class Sight:
     """One thing as the chain of thought tells it."""
@@ -33,7 +38,7 @@ class Sight:
     @property
     def cell(self) -> tuple[int, int]:
         """Row and column of the token that holds its centre, from the top left."""
-        return tuple(min(GRID - 1, max(0, int(at // CELL))) for at in (self.y, self.x))
+        return cell_at(self.x, self.y)
 
     @property
     def third(self) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 import torch
 
 from data.dialogue.conversation import user_sentences
-from data.scenes.build import SEEDS, MakeScene
+from data.scenes.build import SEEDS, SPOKEN, MakeScene
 from data.shards import generate
 from data.speech import sentences
 from data.speech.augment import add_noise, coloured_noise, disturb, pad, set_peak
@@ -64,7 +64,7 @@ def babble(seed: int) -> np.ndarray:
     return total / np.abs(total).max()
 
 
-def hearing_text(rng: random.Random, split: str, folder: str | None, scenes: int) -> dict:
+def hearing_text(rng: random.Random, split: str, folder: str | None) -> dict:
     """What is said: ordinary sentences, questions with their answers, digits and single words.
 
     A question about a picture names which scene of the split's scene folder it is about.
@@ -74,7 +74,7 @@ def hearing_text(rng: random.Random, split: str, folder: str | None, scenes: int
         text = rng.choice(sentences.ordinary(split, folder, common_only=True))
         return {"text": text, "kind": "sentence"}
     if kind < 0.75:
-        index = rng.randrange(scenes)
+        index = rng.randrange(SPOKEN)
         question = rng.choice(MakeScene(SEEDS[split], split).describe(index)[1]["questions"])
         return {"text": question["question"], "kind": "scene_question", "scene": index,
                 "question": question}
@@ -83,7 +83,7 @@ def hearing_text(rng: random.Random, split: str, folder: str | None, scenes: int
         return {"text": asked["question"], "kind": "talk_question", "question": asked}
     if kind < 0.975:
         return {"text": sentences.digits(rng), "kind": "digits"}
-    return {"text": sentences.single_word(rng, split, folder), "kind": "word"}
+    return {"text": sentences.single_word(rng, folder), "kind": "word"}
 
 
 @dataclass(frozen=True)
@@ -94,7 +94,6 @@ class HearingMaker:
     split: str
     folder: str | None = None  # where the manifest's text sets lie
     snr_db: float | None = None  # a fixed noise level, for a noisy test set
-    scenes: int = 2000  # how many scenes of the split there are to ask about
     voices: str | None = None  # a list of data/speech/voices.HEARING; None: the split's own
 
     @property
@@ -106,7 +105,7 @@ class HearingMaker:
         """What is said, with its kind and what may be asked."""
         if self.voices in NATURAL and rng.random() < BOOK_SHARE:
             return {"text": rng.choice(sentences.read(self.split, self.folder)), "kind": "sentence"}
-        return hearing_text(rng, self.split, self.folder, self.scenes)
+        return hearing_text(rng, self.split, self.folder)
 
     def _clean(self, rng: random.Random) -> tuple[np.ndarray, dict, Voice]:
         voices = HEARING[self.voices or LISTS[self.split]]
@@ -175,15 +174,15 @@ def try_engines(voices: str) -> None:
 def build_hearing(
     folder: str | Path, count: int, seed: int = 0, split: str = "train", workers: int = 1, *,
     text_folder: str | None = None, snr_db: float | None = None, source: str = "engines",
-    shard_size: int = 1000, scenes: int = 2000, voices: str | None = None,
+    shard_size: int = 1000, voices: str | None = None,
 ) -> None:
     """Fill `folder` with hearing shards; sources "samples" and "words" need no engine."""
     if source in SHIPPED:
         make = _SampleMaker(seed, split, SHIPPED[source])
     elif source == "engines":
         try_engines(voices or LISTS[split])
-        make = HearingMaker(seed, split, text_folder, snr_db, scenes, voices)
+        make = HearingMaker(seed, split, text_folder, snr_db, voices)
     else:
         raise UserError(f"unknown source {source!r}: engines, samples or words")
-    torch.set_num_threads(1)  # workers share the cores; an FFT gains nothing from a second thread
+    torch.set_num_threads(1)  # an FFT gains nothing from a second thread
     generate(folder, make, count, shard_size, workers, f"hearing {split}")

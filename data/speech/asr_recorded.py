@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from data.readers import there
-from data.readers.speech import RATE, READERS, Recording, asterisk, manifest
+from data.readers.speech import RATE, Recording, asterisk, manifest
 from data.shards import Blobs, store
 from data.speech.asr_corpus import NATURAL_SECONDS, mel_of
 from data.speech.augment import set_peak
@@ -20,19 +20,10 @@ SHARE = Path("/usr/share")  # where Debian's package puts its prompts and their 
 PEAK = 0.7  # of full scale
 
 
-def _read(folder: Path, layout: str, split: str) -> Iterator[Recording]:
-    if layout != "all":
-        if layout not in READERS:
-            raise UserError(f"unknown layout {layout!r}; choose all, {', '.join(READERS)}")
-        yield from READERS[layout](folder, split)
-        return
+def recordings(folder: Path, split: str) -> Iterator[Recording]:
+    """Utterances of the manifest's sets, a split of them, in the order of the shards."""
     for name in there({name: folder / name for name in MANIFEST_SETS}):
-        yield from manifest(folder / name, split)
-
-
-def recordings(folder: Path, layout: str, split: str) -> Iterator[Recording]:
-    """Utterances of a split in the order of the shards; see `build_real_hearing`."""
-    return filter(usable, _read(folder, layout, split))
+        yield from filter(usable, manifest(folder / name, split))
 
 
 def usable(recording: Recording) -> bool:
@@ -48,20 +39,18 @@ def kind_of(recording: Recording) -> str:
 
 
 def build_real_hearing(
-    folder: str | Path, source: str | Path, split: str = "train", *, layout: str = "all",
+    folder: str | Path, source: str | Path, split: str = "train", *,
     limit: int | None = None, shard_size: int = 1000,
 ) -> int:
-    """Fill `folder` from the recordings under `source`; returns how many utterances it holds.
+    """Fill `folder` from the manifest's sets under `source` and Asterisk's prompts.
 
-    Args:
-        layout: "all" for the manifest's sets and Asterisk's prompts, or a name of
-            data/readers/speech.READERS.
+    Returns how many utterances it holds.
     """
     folder = Path(folder)
     if sorted(folder.glob("shard-*.jsonl")):
         raise UserError(f"{folder} already holds shards: remove it to build it again")
-    found = recordings(Path(source), layout, split)
-    if layout == "all" and there({"asterisk": SHARE / "asterisk/sounds/en_US_f_Allison"}):
+    found = recordings(Path(source), split)
+    if there({"asterisk": SHARE / "asterisk/sounds/en_US_f_Allison"}):
         found = chain(found, filter(usable, asterisk(SHARE, split)))
     found = islice(found, limit)
     count = store(folder, map(_item, found), shard_size)

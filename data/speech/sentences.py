@@ -153,7 +153,7 @@ def _fillers() -> dict[str, list[str]]:
         "noun": nouns,
         "color": list(COLORS),
         "country": list(CAPITALS),
-        "name": list(NAMES.split() if isinstance(NAMES, str) else NAMES),
+        "name": list(NAMES),
         "day": list(DAYS),
         "month": list(MONTHS),
         "word": list(SIGN_WORDS) + [row[0] for row in OPPOSITES],
@@ -225,8 +225,7 @@ def numbers(rng: random.Random, split: str) -> str:
             return text
 
 
-def single_word(rng: random.Random, split: str, folder: str | None = None) -> str:
+def single_word(rng: random.Random, folder: str | None = None) -> str:
     """One frequent word; words are not held out, since the world's vocabulary is closed."""
-    del split
     word = rng.choice(sorted(_all_ordinary(folder)[1]))
     return word[0].upper() + word[1:] + "."

@@ -15,7 +15,7 @@ def speak(text: str, voice: Voice, rng: random.Random, vary: bool = True) -> np.
         stretch = rng.uniform(0.85, 1.2) if vary else 1.0
         f0 = voice.f0 * rng.uniform(0.75, 1.3) if vary and voice.f0 else None
         spread = rng.uniform(8, 30) if f0 else None
-        wave = flite.synthesise(text, voice.name, stretch, f0, spread).wave
+        wave = flite.synthesise(text, voice.name, stretch, f0, spread)
     elif voice.engine == "espeak":
         rate, pitch, spread = (
             (rng.randint(130, 200), rng.randint(20, 80), rng.randint(25, 75))

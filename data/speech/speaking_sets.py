@@ -59,7 +59,7 @@ def _recorded(folder, count, seed, split, workers, real) -> None:
     if real is None:
         raise UserError("recorded speech lies in the manifest's folder: give --real_dir, or --set "
                         "'data.speech={heart: …, engines: …}' and data.shares without recorded")
-    chosen = [r for r in recordings(Path(real), "all", split) if len(r.wave) >= SHORTEST * RATE]
+    chosen = [r for r in recordings(Path(real), split) if len(r.wave) >= SHORTEST * RATE]
     random.Random(seed).shuffle(chosen)
 
     def make(index: int) -> Item:

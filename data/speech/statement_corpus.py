@@ -30,10 +30,10 @@ class StatementMaker(HearingMaker):
 
 def build_statements(
     folder: str | Path, count: int, seed: int = 0, split: str = "train", workers: int = 1, *,
-    snr_db: float | None = None, voices: str | None = None, shard_size: int = 1000,
+    voices: str | None = None, shard_size: int = 1000,
 ) -> None:
     """Fill `folder` with statements aloud. Arguments as of `build_hearing`."""
     try_engines(voices or LISTS[split])
-    torch.set_num_threads(1)  # workers share the cores
-    make = StatementMaker(seed, split, snr_db=snr_db, voices=voices)
+    torch.set_num_threads(1)
+    make = StatementMaker(seed, split, voices=voices)
     generate(folder, make, count, shard_size, workers, f"statements {split}")

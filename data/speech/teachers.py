@@ -1,9 +1,9 @@
 """Speech of natural teachers to learn speaking from: Kokoro and Hibari, with exact phone times.
 
-Records are those of data/speech/tts_corpus.py, with two more fields: `pitch`, the Hz of each phone
-or 0, and `marks`, the punctuation that ends the phrase of each phone. So that phrase intonation
-can be learnt, texts hold questions, exclamations, lists and pairs of sentences. The blob "wave" is
-int16 at 16 kHz.
+A record has the text, the voice and the phones with their times; `pitch`, the Hz of each phone or 0;
+and `marks`, the punctuation that ends the phrase of each phone. So that phrase intonation can be
+learnt, texts hold questions, exclamations, lists and pairs of sentences. The blob "wave" is int16 at
+16 kHz.
 
     python -m data.speech.teachers FOLDER --count 12000 --split train --workers 2
 
@@ -65,7 +65,7 @@ def marks_of(text: str, phones: list[list]) -> list[str]:
 
 
 def _listed(rng: random.Random, split: str, folder: str | None) -> str:
-    words = [sentences.single_word(rng, split, folder)[:-1].lower() for _ in range(3)]
+    words = [sentences.single_word(rng, folder)[:-1].lower() for _ in range(3)]
     text = rng.choice(LISTED.split("|")).format(*words)
     return text[0].upper() + text[1:]
 

@@ -5,8 +5,6 @@ A voice is a name "engine:voice" with a weight; nothing here makes sound (data/s
 
 from dataclasses import dataclass
 
-SPLITS = ("train", "dev", "test")
-
 
 @dataclass(frozen=True)
 class Voice:

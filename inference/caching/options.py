@@ -3,7 +3,7 @@
 `auto` settings are measured where a model is at hand, by inference.caching.planning.
 """
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 
 from inference.caching.decodeplan import DEFAULT_TABLE, PLANS, Bucket, format_table, parse_table
 from inference.caching.policy import Gates
@@ -58,8 +58,7 @@ class CacheOptions:
         self.gates()
         if self.decode_plan not in PLANS:
             raise UserError(f"decode_plan must be {', '.join(PLANS)}, not {self.decode_plan!r}")
-        given = [f.name for f in fields(CacheOptions) if f.name in PLAN_FIELDS
-                 and getattr(self, f.name) is not None]
+        given = [name for name in PLAN_FIELDS if getattr(self, name) is not None]
         if given and self.decode_plan == "none":
             raise UserError(f"{given[0]} is for decode_plan fixed or auto")
         if self.decode_table is not None and len(given) > 1:

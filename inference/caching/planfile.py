@@ -20,11 +20,6 @@ def plan_key(**about) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-def is_fresh(plan: dict, seconds: float, now: float) -> bool:
-    """Whether a plan is young enough; one from the future is not."""
-    return 0 <= now - plan["probed"] < seconds
-
-
 def read_plans(path: Path) -> dict[str, dict]:
     """All plans of a file; none where there is no file."""
     if not path.exists():

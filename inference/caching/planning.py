@@ -17,7 +17,7 @@ import torch
 from inference.caching.decodeplan import Bucket, format_table, parse_table, quickest
 from inference.caching.needle import needle
 from inference.caching.options import PLAN_FIELDS
-from inference.caching.planfile import is_fresh, plan_key, read_plans, write_plans
+from inference.caching.planfile import plan_key, read_plans, write_plans
 from inference.caching.policy import Candidate, cache_kinds, choose
 from inference.caching.probe import SECONDS, CacheProbe, chunk_seconds
 from inference.config import GenerateConfig
@@ -113,8 +113,8 @@ def kept(
 ) -> dict:
     """The plan of this key: of this process, of the file while it is fresh, or measured now."""
     def fresh(plan: dict) -> bool:
-        interval = config.cache_plan_probe_interval_sec
-        return not config.cache_plan_probe or is_fresh(plan, interval, time.time())
+        age = time.time() - plan["probed"]  # below 0: from the future
+        return not config.cache_plan_probe or 0 <= age < config.cache_plan_probe_interval_sec
 
     path = Path(config.cache_plan_path) if config.cache_plan_path else None
     saved = read_plans(path) if path else {}
@@ -145,7 +145,7 @@ def plan_cache(
         "budget_mb": config.cache_budget_mb,
         "gates": asdict(config.gates()),
         "path": probe.path,
-        "candidates": [candidate.to_json() for candidate in candidates],
+        "candidates": list(map(asdict, candidates)),
     }
 
 

@@ -5,7 +5,7 @@ unraced, the quickest of the rest is taken. The reasons stay with each candidate
 """
 
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Protocol
 
 from inference.caching.planfile import NEAR
@@ -59,9 +59,6 @@ class Candidate:
     quality: Quality | None = None
     tokens_per_second: float | None = None
     refused: str | None = None  # why it is out
-
-    def to_json(self) -> dict:
-        return asdict(self)
 
 
 class Measurements(Protocol):

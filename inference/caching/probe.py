@@ -18,6 +18,7 @@ from inference.caching.policy import Quality
 from inference.config import GenerateConfig
 from inference.notice import notice
 from inference.runner import Runner
+from models.cachekind import AUTO
 from models.thinker import Thinker
 
 SECONDS = 2.5  # that an automatic choice may take; what has begun is finished
@@ -102,7 +103,8 @@ def chunk_seconds(
     thinker: Thinker, ids: list[int], chunks: list[int | None], config: GenerateConfig, until: float
 ) -> dict[int | None, float]:
     """Seconds to read a prompt in chunks of each size; measured until then at the latest."""
-    run = Runner(thinker, thinker.new_cache(1, len(ids), fixed_kind(config)), config, wait=True)
+    kind = None if config.cache_kind == AUTO else config.cache_kind
+    run = Runner(thinker, thinker.new_cache(1, len(ids), kind), config, wait=True)
 
     def reader(chunk: int | None) -> Callable[[], None]:
         def read() -> None:
@@ -117,42 +119,17 @@ def chunk_seconds(
     return best_times({chunk: reader(chunk) for chunk in chunks}, until)
 
 
-def fixed_kind(config: GenerateConfig) -> str | None:
-    """The config's cache kind where it is not to be chosen itself."""
-    return None if config.cache_kind == "auto" else config.cache_kind
-
-
 def best_times(runs: dict, until: float) -> dict:
     """Least seconds of each run, in as many rounds as there is time for.
 
     Other work on the machine only ever adds to a time: the least is the nearest to the run's own.
     """
-    seen = take_turns(runs, 0, warm=True)
-    for _ in range(ROUNDS):
-        if perf_counter() + sum(took[-1][0] for took in seen.values()) > until:
+    seen: dict[Any, list[float]] = {name: [] for name in runs}
+    for nth in range(1 + ROUNDS):
+        if nth and perf_counter() + sum(took[-1] for took in seen.values()) > until:
             break
-        for name, rounds in take_turns(runs, 1, warm=False).items():
-            seen[name] += rounds
-    return {
-        name: min(took for took, _ in rounds)
-        for name, rounds in seen.items()
-    }
-
-
-def take_turns(
-    runs: dict[Any, Callable[[], Any]], rounds: int, warm: bool | None = None
-) -> dict[Any, list[tuple]]:
-    """(seconds, result) of every round of each run, after one to warm up.
-
-    They take turns, so that a busy moment meets all of them.
-
-    Args:
-        warm: whether the round that warms up is among them; None: it is run and left out.
-    """
-    seen: dict[Any, list[tuple]] = {name: [] for name in runs}
-    for _ in range(rounds + (warm is not False)):
-        for name, run in runs.items():
+        for name, run in runs.items():  # in turns, so that a busy moment meets all of them
             start = perf_counter()
-            result = run()
-            seen[name].append((perf_counter() - start, result))
-    return {name: took[warm is None :] for name, took in seen.items()}
+            run()
+            seen[name].append(perf_counter() - start)
+    return {name: min(took) for name, took in seen.items()}

@@ -18,8 +18,8 @@ from typing import Any
 import numpy as np
 
 from inference.chunked.compiled import Compiled
-from inference.chunked.programs import INSTALL, Outputs, first_line
-from models.errors import UserError, needed
+from inference.chunked.programs import INSTALL, Outputs
+from models.errors import UserError, in_brief, needed
 
 STATES = ("keys", "values")
 
@@ -55,7 +55,7 @@ class CoreMLProgram:
         try:
             self.model = self._open(cache_compiled)
         except Exception as error:  # noqa: BLE001 (Core ML's errors share no base class)
-            raise UserError(f"Core ML cannot read {path} ({first_line(error)})") from error
+            raise UserError(f"Core ML cannot read {path} ({in_brief(error)})") from error
 
     def _open(self, cache_compiled: bool):
         compiled = Compiled(self.path, ".mlmodelc", f"macOS {platform.mac_ver()[0]}")
@@ -87,5 +87,5 @@ class CoreMLProgram:
         try:
             found = self.model.predict(feed, state) if state is not None else self.model.predict(feed)
         except Exception as error:  # noqa: BLE001
-            raise UserError(f"{self.path} does not run ({first_line(error)}): export it again") from error
+            raise UserError(f"{self.path} does not run ({in_brief(error)}): export it again") from error
         return {name: value.astype(np.float32) for name, value in found.items()}

@@ -117,7 +117,7 @@ class ChunkFiles:
 
         Args:
             model_dir: a folder of chunks, or the one package of a model that was not cut.
-            chunked: whether several chunks are wanted; None or a wrong `num_chunks` is refused.
+            chunked: whether several chunks are wanted; a wrong `num_chunks` is refused.
             embeddings, lm_head: default: those in the folder.
 
         Raises:

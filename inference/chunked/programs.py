@@ -15,7 +15,7 @@ import torch
 
 from inference.chunked.compiled import Compiled
 from inference.notice import notice
-from models.errors import UserError, needed
+from models.errors import UserError, in_brief, needed
 
 INSTALL = "-r requirements-chunks.txt"
 Outputs = dict[str, np.ndarray]
@@ -98,7 +98,7 @@ class OnnxProgram:
         except Exception as error:  # noqa: BLE001 (the runtime's errors share no base class)
             if isinstance(error, UserError):
                 raise
-            raise UserError(f"ONNX Runtime cannot read {path} ({first_line(error)})") from error
+            raise UserError(f"ONNX Runtime cannot read {path} ({in_brief(error)})") from error
         self.names = [value.name for value in self.session.get_outputs()]
 
     def _open(self, runtime, cache_compiled: bool):
@@ -107,7 +107,7 @@ class OnnxProgram:
             try:
                 return onnx_session(compiled.path, optimise=False)
             except Exception as error:  # noqa: BLE001
-                notice(f"{compiled.path} is damaged ({first_line(error)}): made again")
+                notice(f"{compiled.path} is damaged ({in_brief(error)}): made again")
         elif not compiled.wanted(cache_compiled):
             return onnx_session(self.path)
         with compiled.writing() as path:
@@ -142,10 +142,5 @@ class OnnxProgram:
             return dict(zip(self.names, self.session.run(self.names, feed), strict=True))
         except Exception as error:  # noqa: BLE001
             raise UserError(
-                f"{self.path} does not fit its manifest ({first_line(error)}): export it again"
+                f"{self.path} does not fit its manifest ({in_brief(error)}): export it again"
             ) from error
-
-
-def first_line(error: Exception) -> str:
-    """What a runtime says, in one line of bounded length."""
-    return " ".join(str(error).split())[:160]

@@ -46,6 +46,9 @@ class ChunkedCache:
         if any(window is not None for _, window in windows):
             raise UserError("chunks look at the whole context: a decode table with windows needs none")
 
+    def window(self, positions: int) -> None:
+        """How far back is looked: to the beginning."""
+
     def require(self, positions: int) -> None:
         """Refuse to go on where there is no room for so many more."""
         end = self.length + positions

@@ -67,19 +67,6 @@ inline T load(const void* from) {
     return to;
 }
 
-inline Floats load_wide(const float* from) { return load<Floats>(from); }
-
-inline Floats load_wide(const Bf16* from) {  // 16 numbers as fp32
-#ifdef __AVX512F__
-    __m512i wide = _mm512_cvtepu16_epi32(load<__m256i>(from));
-    return Floats(_mm512_slli_epi32(wide, 16));
-#else
-    Floats wide;
-    for (int64_t i = 0; i < LANES; i++) wide[i] = float(from[i]);
-    return wide;
-#endif
-}
-
 inline float total(Floats x) {
 #ifdef __AVX512F__
     return _mm512_reduce_add_ps(__m512(x));

@@ -151,10 +151,10 @@ def described(stores: tuple[TensorStore, ...]) -> Store:
 
 
 def format_of(store: TensorStore) -> str:
-    """The name of a store's number format, or "" for one that compiled code does not know."""
+    """The name of a store's number format."""
     if len(store.parts) > 1:
         return str(store.config.kind)
-    return next((name for name, dtype in DENSE_KINDS.items() if dtype == store.parts[0].dtype), "")
+    return next(name for name, dtype in DENSE_KINDS.items() if dtype == store.parts[0].dtype)
 
 
 class NativeStep:
@@ -249,8 +249,6 @@ def unsuited(thinker: Thinker, cache: KVCache) -> str | None:
         return f"compiled decoding does not read {thinker.quantised} weights"
     if thinker.config.decoupled:
         return "compiled decoding does not know decoupled attention"
-    if not all(format_of(store) in FORMATS for store in cache.layers[0]):
-        return f"compiled decoding reads caches of {', '.join(FORMATS)}"
     if cache.batch > MAX_BATCH:
         return f"compiled decoding takes {MAX_BATCH} rows at once, not {cache.batch}"
     return None

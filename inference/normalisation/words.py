@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 
-from inference.normalisation.rules import Rule, rule
+from inference.normalisation.rules import Rule, apply, rule
 from inference.normalisation.tables import LETTER_NAMES
 
 STRENGTH = ",.!?"  # of two marks in a row the later one here stays
@@ -14,7 +14,7 @@ PAUSES = {",": ",", ";": ",", ":": ",", ".": ".", "!": "!", "?": "?", "(": ",", 
 LATIN = {"æ": "ae", "œ": "oe", "ø": "o", "ß": "ss", "ð": "th", "þ": "th", "ł": "l", "đ": "d",
          "ı": "i", "Æ": "Ae", "Œ": "Oe", "Ø": "O", "Ł": "L", "Đ": "D", "Þ": "Th", "’": "'",
          "‘": "'", "ʼ": "'", "′": "'", "″": '"', "“": '"', "”": '"', "µ": "μ", "\u2011": "-",
-         "\u2010": "-", "\u2212": "−", "⁄": "/", "…": "…", "\u00a0": " ", "\u202f": " "}
+         "\u2010": "-", "\u2212": "−", "⁄": "/", "\u00a0": " ", "\u202f": " "}
 SUPERSCRIPTS = str.maketrans("⁰¹²³⁴⁵⁶⁷⁸⁹⁻", "0123456789-")
 SUBSCRIPTS = str.maketrans("₀₁₂₃₄₅₆₇₈₉", "0123456789")
 SMALL_WORDS = {"a", "i", "o"}  # single letters that are words
@@ -34,10 +34,8 @@ CHARACTERS: list[Rule] = [
 
 def plain_characters(text: str) -> str:
     """Typographic forms as plain ones: quotes, digits of all scripts, raised and lowered digits."""
-    text = text.translate(SUBSCRIPTS)
-    for pattern, read in CHARACTERS:
-        text = pattern.sub(read, text)
-    text = "".join(c if c in "…" else unicodedata.normalize("NFKC", c) for c in text)
+    text = apply(CHARACTERS, text.translate(SUBSCRIPTS))
+    text = "".join(c if c == "…" else unicodedata.normalize("NFKC", c) for c in text)
     text = "".join(str(unicodedata.decimal(c)) if c.isdecimal() else c for c in text)
     return "".join(LATIN.get(c, c) for c in text)
 

@@ -116,12 +116,12 @@ class SpeculativeGenerator(Generator):
     def stream(self, prompt: Prompt, config: GenerateConfig | None = None) -> Iterator[int]:
         """As `Generator.stream`, with the same tokens in greedy mode."""
         config = speculative(config or self.config, self.config)
+        self.guessed = self.right = self.passes = 0
         if beams_for(config, prompt) > 1:  # several answers are followed: there is no one to guess
             yield from super().stream(prompt, config)
             return
         check_fits(prompt, self.capacity - self.position)
         watch = StopWatch(config.stop_strings, self.tokenizer)
-        self.guessed = self.right = self.passes = 0
         self.k = config.spec_k
         logits = self._read(prompt, config)
         (generator,) = make_generators(config.seed, 1)

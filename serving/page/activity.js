@@ -23,3 +23,8 @@ export class Activity {
     return this.level > Math.max(QUIETEST, this.noise + ABOVE);
   }
 }
+
+/** dBFS as 0 … 1, for a meter. */
+export function loudness(level) {
+  return Math.max(0, Math.min(1, (level + 60) / 45));
+}

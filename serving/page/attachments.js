@@ -21,7 +21,7 @@ export async function attachment(file) {
 }
 
 /** By the type that the browser knows, else by the name's ending; "" for anything else. */
-export function kindOf({ type, name }) {
+function kindOf({ type, name }) {
   const [kind] = type.split("/");
   if (kind in ENDINGS) return kind;
   return Object.keys(ENDINGS).find((each) => ENDINGS[each].test(name)) ?? "";

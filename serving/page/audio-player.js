@@ -3,7 +3,7 @@
 // The sound leaves through an <audio> element, which phones play although their ringer is off, and
 // which the browser's echo cancellation knows about.
 
-export const RATE = 24_000; // Hz, of what the server sends
+const RATE = 24_000; // Hz, of what the server sends
 const LEAD = 0.04; // seconds between arrival and playing, so that the next part is there in time
 const DUCKED = 0.15; // volume while somebody may be speaking
 const FADE = 0.03; // seconds; a volume that jumps clicks

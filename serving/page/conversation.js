@@ -10,8 +10,8 @@ function newId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 
-export function newChat(now = Date.now(), id = newId()) {
-  return { id, title: "", created: now, updated: now, messages: [] };
+export function newChat() {
+  return { id: newId(), updated: Date.now(), messages: [] };
 }
 
 export function question(text, attachments = []) {
@@ -69,14 +69,4 @@ async function toPart({ kind, name, blob }, encode) {
     return { type: "input_audio", input_audio: { data: await encode.base64(blob), format } };
   }
   return { type: `${kind}_url`, [`${kind}_url`]: { url: await encode.dataUri(blob) } };
-}
-
-/** A spoken question is shown by its transcript; an answer by its words. For copying a chat. */
-export function asText(messages) {
-  return messages
-    .map(({ role, text, attachments = [] }) => {
-      const marks = attachments.map(({ kind, name }) => `[${kind}: ${name}]`);
-      return `${role === "user" ? "You" : "μOmni"}: ${[...marks, text].filter(Boolean).join(" ")}`;
-    })
-    .join("\n\n");
 }

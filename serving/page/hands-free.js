@@ -9,7 +9,7 @@ import { RATE, Realtime } from "./realtime.js";
 import { SpokenAnswer, SpokenTurn } from "./spoken.js";
 import { Turns } from "./turns.js";
 
-/** Events: "state" (detail: { state, level }), "open", "close" (detail: a reason to be shown, or ""). */
+/** Events: "state" (detail: { state, level }), "open", "error" (detail: its message), "close" (detail: a reason to be shown, or ""). */
 export class HandsFree extends EventTarget {
   muted = false;
   #realtime = null;

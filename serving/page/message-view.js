@@ -77,7 +77,7 @@ export class MessageView {
 }
 
 /** "first word 0.12 s · first sound 0.34 s · stopped" */
-export function figures({ firstWord, firstSound, stopped }) {
+function figures({ firstWord, firstSound, stopped }) {
   const seconds = (milliseconds) => `${(milliseconds / 1000).toFixed(2)} s`;
   return [
     firstWord === undefined ? "" : `first word ${seconds(firstWord)}`,

@@ -1,6 +1,6 @@
 // Push to talk: hold the button (or its key) and speak; or tap to start, and tap again to send.
 
-import { Activity } from "./activity.js";
+import { Activity, loudness } from "./activity.js";
 import { find } from "./dom.js";
 import { Microphone } from "./microphone.js";
 import { concat, toWav } from "./pcm.js";
@@ -90,11 +90,6 @@ export class PushToTalk {
     const shown = this.recording ? `Recording ${Math.floor(this.#seconds())} s` : "";
     if (find("recording").textContent !== shown) find("recording").textContent = shown;
   }
-}
-
-/** dBFS as 0 … 1, for a meter. */
-export function loudness(level) {
-  return Math.max(0, Math.min(1, (level + 60) / 45));
 }
 
 function isPress(event) {

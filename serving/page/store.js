@@ -4,7 +4,7 @@ const NAME = "uomni";
 const CHATS = "chats";
 const MAX_CHATS = 200; // the oldest go first
 const MAX_BYTES = 150e6; // of attachments, in all chats together
-export const MAX_KEPT = 8e6; // bytes; a larger attachment is kept by its name alone
+const MAX_KEPT = 8e6; // bytes; a larger attachment is kept by its name alone
 
 export class Store {
   static async open() {

@@ -11,8 +11,8 @@
 // microphone is held back from the server until there is a sound, so its own echo costs nothing.
 
 export const CONFIRM = 300; // ms of sound, and the server's word, that interrupt an answer
-export const GAP = 200; // ms of quiet that end a sound; shorter gaps are within a word
-export const DOUBT = 1500; // ms a sound may keep the answer ducked without being speech
+const GAP = 200; // ms of quiet that end a sound; shorter gaps are within a word
+const DOUBT = 1500; // ms a sound may keep the answer ducked without being speech
 export const GOES_ON = 1500; // ms after speech in which more speech continues the same turn
 
 export class Turns {
@@ -75,8 +75,7 @@ export class Turns {
   /** The server hears speech end; `at` is when it ended, not when that became certain. */
   speechStopped(at) {
     this.#speech = false;
-    if (this.state !== "hearing") return [];
-    this.#spokeAt = at;
+    if (this.state === "hearing") this.#spokeAt = at;
     return [];
   }
 

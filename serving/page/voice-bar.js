@@ -1,7 +1,7 @@
 // The bar of a spoken conversation: what is going on, mute, end.
 
 import { find, setIcon } from "./dom.js";
-import { loudness } from "./push-to-talk.js";
+import { loudness } from "./activity.js";
 
 const WORDS = { listening: "Listening", hearing: "Hearing you", thinking: "Thinking", speaking: "Speaking" };
 

@@ -11,7 +11,7 @@ from data.scenes.build import MakeClip, MakeScene
 from data.scenes.captions import caption, scene_groups, score_caption
 from data.scenes.clips import clip_questions, sample_clip
 from data.scenes.follow_ups import follow_ups
-from data.scenes.labels import CELL, PLANES, label_vocab
+from data.scenes.labels import PLANES, label_vocab
 from data.scenes.objects import COLORS, KINDS, SHAPES, held_out, held_out_background
 from data.scenes.paraphrases import ASK, FURTHER
 from data.scenes.photos import CAPTION, CHECK, DETAIL, NAME
@@ -20,6 +20,7 @@ from data.scenes.render import LETTERS, letter_labels, render, render_with_cells
 from data.scenes.sampling import sample_scene
 from data.scenes.scene import REGIONS, Background, Scene, Thing
 from data.scenes.scoring import score
+from data.scenes.sights import CELL
 from data.scenes.sprites import EMOJI_FONT, emoji_available, require_emoji
 from data.shards import ShardReader, generate
 from models.errors import UserError

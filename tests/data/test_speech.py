@@ -105,8 +105,7 @@ def test_flite_is_deterministic_and_order_does_not_matter():
     first = flite.synthesise("The dog's 23 red circles.", "slt")
     flite.synthesise("Something else.", "slt", stretch=1.2, f0=120, f0_spread=20)
     again = flite.synthesise("The dog's 23 red circles.", "slt")
-    assert np.array_equal(first.wave, again.wave) and first.phones == again.phones
-    assert first.words == ["the", "dog's", "twenty", "three", "red", "circles"]
+    assert np.array_equal(first, again) and len(first) > 16_000
 
 
 @needs_hibari
@@ -343,30 +342,6 @@ def test_what_was_cut_off_is_not_taken_for_a_whole(tmp_path, monkeypatch):
     assert not (tmp_path / "out").exists()
 
 
-def test_librispeech_reader(tmp_path):
-    chapter = tmp_path / "84" / "121123"
-    write(chapter / "84-121123-0000.flac")
-    (chapter / "84-121123.trans.txt").write_text("84-121123-0000 GO DO YOU HEAR\n")
-    (found,) = all_splits(readers.librispeech, tmp_path)
-    assert (found.text, found.speaker) == ("Go do you hear.", "librispeech:84")
-    assert len(found.wave) == int(0.4 * RATE)
-
-
-def test_ljspeech_reader_resamples(tmp_path):
-    write(tmp_path / "wavs" / "LJ001-0001.wav", rate=22050)
-    (tmp_path / "metadata.csv").write_text("LJ001-0001|Printing, in 1850.|Printing, in eighteen.\n")
-    found = [r for split in ("train", "dev", "test") for r in readers.ljspeech(tmp_path, split)]
-    assert [r.text for r in found] == ["Printing, in eighteen."]
-    assert abs(len(found[0].wave) - 0.4 * RATE) <= 1
-
-
-def test_speech_commands_reader(tmp_path):
-    write(tmp_path / "yes" / "0a7c2a8d_nohash_0.wav")
-    write(tmp_path / "_background_noise_" / "hum.wav")
-    (found,) = all_splits(readers.speech_commands, tmp_path)
-    assert (found.text, found.speaker) == ("Yes.", "speech_commands:0a7c2a8d")
-
-
 def test_asterisk_reader_leaves_out_figures_and_noises(tmp_path):
     texts = tmp_path / "doc" / "asterisk-core-sounds-en" / "core-sounds-en.txt.gz"
     texts.parent.mkdir(parents=True)
@@ -380,7 +355,7 @@ def test_asterisk_reader_leaves_out_figures_and_noises(tmp_path):
 
 
 def test_missing_folders_are_user_errors(tmp_path):
-    for reader in readers.READERS.values():
+    for reader in (readers.manifest, readers.asterisk):
         with pytest.raises(UserError, match="nowhere"):
             list(reader(tmp_path / "nowhere", "train"))
     (tmp_path / "bad.wav").write_bytes(b"not sound")

@@ -17,14 +17,14 @@ MARKED = "# A\n\n<!-- results:{name} -->\nold\n<!-- /results -->\n\nend\n"
 @pytest.fixture
 def results_file(tmp_path) -> Path:
     path = tmp_path / "docs" / "results.json"
-    right = {"scene/all": rate([True] * 9 + [False], 3), "scene/color": rate([True] * 4, 3)}
+    right = {"scene/all": rate([True] * 9 + [False]), "scene/color": rate([True] * 4)}
     save_section(path, "vision", {"seed": 3}, right)
-    save_section(path, "audio", {"seed": 3}, {"quiet/wer": error_rate([(1, 4), (0, 6)], 3)})
+    save_section(path, "audio", {"seed": 3}, {"quiet/wer": error_rate([(1, 4), (0, 6)])})
     return path
 
 
 def test_sections_are_replaced_one_at_a_time(results_file):
-    save_section(results_file, "audio", {}, {"quiet/cer": mean([0.5, 0.5], 3)})
+    save_section(results_file, "audio", {}, {"quiet/cer": mean([0.5, 0.5])})
     results = read_results(results_file)
     assert set(results) == {"vision", "audio"}
     assert set(results["audio"]["figures"]) == {"quiet/cer"}

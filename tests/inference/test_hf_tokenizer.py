@@ -69,6 +69,7 @@ def test_ids_and_text_are_those_of_transformers(qwen3, theirs):
         assert ours.decode(ids) == text == "".join(ours.decode_stream(ids))
     broken = ours.encode("🙂")[:2]  # half a character
     assert "".join(ours.decode_stream(broken)) == ours.decode(broken)
+    assert b"".join(map(ours.piece_bytes, ours.encode("Hello"))) == b"Hello"
 
 
 @pytest.mark.parametrize("template", [CHATML, WITH_DEFAULT], ids=["chatml", "default system"])

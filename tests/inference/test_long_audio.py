@@ -55,6 +55,15 @@ def test_words_have_times_beyond_thirty_seconds(shipped_dir):
     assert not any(segment.words for segment in omni.segments((wave[: 19 * RATE], RATE), num_beams=1))
 
 
+def test_words_have_times_in_bfloat16(shipped_dir):
+    from inference import Omni
+
+    omni = Omni.from_pretrained(shipped_dir, dtype="bf16")
+    (segment,) = omni.segments((speech(0.0, 2.85), RATE), word_times=True)
+    words = segment.words
+    assert words and all(a.start <= a.end <= b.start for a, b in zip(words, words[1:]))
+
+
 def test_joined_words_keep_their_times():
     def segment(start, words):
         timed = tuple(Word(word, start + i, start + i + 1) for i, word in enumerate(words.split()))

@@ -30,6 +30,10 @@ def test_set_changes_the_next_answers_and_keeps_the_chat(repl, omni):
     repl.handle("hello")
     position = repl.session.generator.position
     repl.handle("/set max_new_tokens 2")
+    repl.handle("/set num_beams 2")
+    assert type(repl.session.config.num_beams) is int
+    repl.handle("hello")
+    repl.handle("/set num_beams 1")
     repl.handle("/set temperature 0.7")
     repl.handle("/set top_k off")
     config = repl.session.config

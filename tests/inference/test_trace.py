@@ -335,3 +335,6 @@ def test_trace_in_a_conversation(omni, tmp_path, capsys):
     repl.handle(f"/trace {tmp_path / 'page.html'}")
     assert "page.html" in capsys.readouterr().out
     assert Page(tmp_path / "page.html").trace["question"] == "hello"
+    repl.session.ask(audio=(np.zeros(16_000, np.float32), 16_000))  # silence is no turn of the model's
+    with pytest.raises(UserError, match="nobody spoke"):
+        repl.handle(f"/trace {tmp_path / 'page.html'}")

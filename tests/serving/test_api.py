@@ -1,5 +1,6 @@
 """The server as the official `openai` client calls it: greedy answers are `Omni`'s."""
 
+import asyncio
 import base64
 import io
 import json
@@ -19,6 +20,7 @@ import torch
 from torchaudio.functional import resample
 
 from inference import Omni
+from inference.config import GenerateConfig
 from inference.media import load_audio
 
 HINT = "pip install -r requirements-dev.txt"
@@ -160,6 +162,27 @@ def test_choices_are_drawn_by_the_seed(client):
     scored = ask(client, "Hi", logprobs=True, top_logprobs=2).choices[0]
     best = scored.logprobs.content[0]
     assert best.logprob == max(top.logprob for top in best.top_logprobs) <= 0
+
+
+def test_scores_change_no_transcript():
+    """What was heard is kept for later requests: it is searched for alike, with and without logprobs."""
+    from serving.chat import ask as make_prompt
+    from serving.schema import ChatBody
+
+    found = []
+
+    class Listening:
+        hears, spoken = True, {}
+
+        def config(self, settings):
+            return GenerateConfig(**settings)
+
+        async def prepare(self, system, turns, config):
+            found.append(config)
+
+    body = ChatBody(model="muomni", messages=[{"role": "user", "content": "Hi"}], logprobs=True)
+    asked = asyncio.run(make_prompt(Listening(), body))
+    assert (found[0].num_beams, asked.config.num_beams) == (None, 1)
 
 
 @pytest.mark.parametrize(

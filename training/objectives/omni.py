@@ -2,8 +2,8 @@
 
 Each global batch holds every kind of sample in fixed shares (KINDS). Pictures, photographs, clips,
 sounds and statements come with questions. Dialogues are short and typed, or long with pictures and
-sounds in them. Plain English keeps text ability. Only the assistant's words are learnt, its thinking
-included; of plain English all are.
+sounds in them. Stretches of the Thinker's own token stream ("english") keep text ability. Only the
+assistant's words are learnt, its thinking included; of the stream all are.
 """
 
 import random
@@ -21,6 +21,7 @@ from data.scenes.styles import for_training
 from data.speech.statement_corpus import build_statements
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict
+from models.errors import UserError
 from models.omni import OmniModel
 from models.projector import Projector
 from models.thinker import Thinker
@@ -30,7 +31,7 @@ from training.interleaved import BUDGETS, dialogue_sample
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_samples, stack_media
-from training.records import Records
+from training.records import SPLITS, Records
 from training.remembered import Remembered
 from training.samples import (
     chat,
@@ -46,12 +47,11 @@ from training.samples import (
 )
 
 STATEMENT_SEEDS = {"train": 61, "dev": 62}
-DEV_ITEMS = 64  # of each kind; English has no replies to be right
+DEV_ITEMS = 64  # of each kind; the token stream has no replies to be right
 KINDS = (
-    *("picture", "photo", "clip", "several", "spoken_picture", "transcript", "spoken", "statement"),
-    *("talk", "interleaved", "english"),
+    "picture", "photo", "clip", "several", "spoken_picture", "transcript", "spoken", "statement",
+    "talk", "english", "interleaved",
 )
-UNASKED = {"english"}  # kinds that dev has no items of
 
 
 class OmniTask(nn.Module):
@@ -60,9 +60,10 @@ class OmniTask(nn.Module):
     def __init__(self, omni: OmniModel, fixed: list[str]):
         super().__init__()
         self.omni = omni
-        self.remembered = Remembered(omni.vision) if "vision." in fixed else None
         for name, parameter in omni.named_parameters():
             parameter.requires_grad_(not name.startswith(tuple(fixed)))
+        learns = any(parameter.requires_grad for parameter in omni.vision.parameters())
+        self.remembered = None if learns else Remembered(omni.vision)
 
     def train(self, mode: bool = True) -> "OmniTask":
         """As nn.Module; batch norms keep the statistics of the vision stage."""
@@ -97,22 +98,23 @@ class OmniTask(nn.Module):
 class OmniObjective:
     """Batches of samples, exact-answer rates on dev, and saving."""
 
+    fixed_shapes = "omni.thinker"  # rows have few lengths; the number of pictures differs every time
+
     def __init__(self, config: dict, paths: Paths):
         tokenizer_path = paths.need("thinker") / "tokenizer.model"
         self.tokenizer = Tokenizer(tokenizer_path)
         self.model = OmniTask(self.assemble(paths), config["data"]["fixed"])
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
-        self.shares = config["data"]["shares"]
-        self.pattern = sum(self.shares.values())
+        shares = config["data"]["shares"]
         self.sequence_length = config["data"]["sequence_length"]
         self.dialogues = tuple(config["data"].get("kinds", ()))  # a smaller world's; else all
-        taught = {kind for kind, share in self.shares.items() if share} - UNASKED
-        if not (paths.data / "photos_train").is_dir():  # its places of a batch go to scenes
-            taught.discard("photo")
-        self.kinds = [kind for kind in KINDS if kind in taught]
-        if set(self.shares) != set(KINDS) or self.size % self.pattern:
-            raise ValueError("omni.data.shares must name every kind, its sum divide batch_size")
-        self.records = Records(config["data"], paths, taught)
+        if set(shares) != set(KINDS) or self.size % sum(shares.values()):
+            raise UserError("omni.data.shares must name every kind, and its sum divide batch_size")
+        photos = (paths.data / "photos_train").is_dir()  # else scenes have their places of a batch
+        kinds = {kind: "picture" if kind == "photo" and not photos else kind for kind in shares}
+        self.pattern = [kinds[kind] for kind, share in shares.items() for _ in range(share)]
+        self.kinds = [kind for kind in KINDS if kind in self.pattern and kind != "english"]
+        self.records = Records(config["data"], paths, set(self.kinds))
         self.corpus = load_tokens(paths.data / "corpus", "train")
         self.quiz = {split: quiz(paths.real, split) for split in ("train", "dev")}
 
@@ -120,11 +122,6 @@ class OmniObjective:
     def context(self) -> int:
         """Tokens that the Thinker reads at most."""
         return self.model.omni.thinker.config.max_position_embeddings
-
-    @property
-    def fixed_shapes(self) -> nn.Module:
-        """What is worth compiling: rows have few lengths; the number of pictures differs every time."""
-        return self.model.omni.thinker
 
     def assemble(self, paths: Paths) -> OmniModel:
         """The trained parts, joined by projectors that already speak the Thinker's language."""
@@ -141,19 +138,6 @@ class OmniObjective:
         """Begin with the weights of a finished omni-model."""
         begun = OmniModel.from_pretrained(folder)
         load_strict(self.model.omni, begun.state_dict(), f"--init_from {folder}")
-
-    def kind_at(self, place: int) -> str:
-        """Which kind of sample stands at a place of the global batch.
-
-        The batch is the pattern of shares over and over, kinds standing together within it, so
-        that processes have equal work and slices have samples of like length.
-        """
-        place %= self.pattern
-        for kind, share in self.shares.items():
-            if place < share:
-                return kind if kind in self.kinds or kind in UNASKED else "picture"
-            place -= share
-        raise IndexError(place)
 
     def sample(self, kind: str, rng: random.Random, split: str, length: float) -> dict:
         """One sample: ids, targets, and the media they refer to.
@@ -211,11 +195,13 @@ class OmniObjective:
         return batch | stack_media(samples, encoded=self.model.remembered is not None)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
+        """A slice of the pattern of shares, over and over: kinds stand together within it, so that
+        processes have equal work and slices have samples of like length."""
         samples = []
         length = random.Random(f"omni-{self.seed}-{step}").random()
         for place in slice_bounds(self.size, rank, world):
             rng = random.Random(f"omni-{self.seed}-{step}-{place}")
-            samples.append(self.sample(self.kind_at(place), rng, "train", length))
+            samples.append(self.sample(self.pattern[place % len(self.pattern)], rng, "train", length))
         return self.collate(samples)
 
     def validate(self) -> dict[str, float]:
@@ -263,14 +249,13 @@ def replies_right(hits: Tensor, targets: Tensor) -> int:
 
 
 def prepare(config: dict, paths: Paths) -> None:
-    """Draw clips and sets of pictures, transcribe; the rest is there from the stages before."""
+    """Draw clips and sets of pictures, say statements; the rest is there from the stages before."""
     data, workers = config["data"], config["workers"]
     drawn = {"objects": data["objects"], "workers": workers, "styles": for_training(data)}
-    for split, seed in SEEDS.items():
-        count = data["clips"] if split == "train" else data["held_out"]
-        build_pictures(paths.data / f"clips_{split}", count, seed, split, "clips", **drawn)
-        count = data["several"] if split == "train" else min(data["held_out"], data["several"])
-        build_pictures(paths.data / f"several_{split}", count, seed, split, "several", **drawn)
+    for split in SPLITS:
+        for what in ("clips", "several"):
+            count = data[what] if split == "train" else min(data["held_out"], data[what])
+            build_pictures(paths.data / f"{what}_{split}", count, SEEDS[split], split, what, **drawn)
     if data["statements"]:
         for split, seed in STATEMENT_SEEDS.items():
             count = data["statements"] if split == "train" else data["held_out"]

@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from data.corpus import CorpusOptions, build_corpus
+from data.corpus import CorpusOptions, build_corpus, load_tokens
 from models.checkpoint import load_strict
 from models.thinker import Thinker, ThinkerConfig
 from training.objective import Loss, Paths, slice_bounds, to_device
@@ -42,8 +42,7 @@ class ThinkerObjective:
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.length = config["data"]["sequence_length"] + 1  # one more: targets are shifted
         self.streams = {
-            split: np.memmap(paths.data / "corpus" / f"{split}.bin", np.uint16, "r")
-            for split in ("train", "dev")
+            split: load_tokens(paths.data / "corpus", split) for split in ("train", "dev")
         }
 
     def init_from(self, folder: Path) -> None:
@@ -87,7 +86,8 @@ def prepare(config: dict, paths: Paths) -> None:
         return
     tokenizer = paths.need("tokenizer") / "tokenizer.model"
     options = CorpusOptions(**config["data"]["corpus"])
-    build_corpus(folder, tokenizer, options, paths.real, config["seed"], config["workers"])
+    extra = config["data"].get("extra")
+    build_corpus(folder, tokenizer, options, paths.real, config["seed"], config["workers"], extra)
 
 
 def build(config: dict, paths: Paths) -> ThinkerObjective:

@@ -209,9 +209,9 @@ def prepare(config: dict, paths: Paths) -> None:
     if data["signs"]:
         folder = paths.data / "signs_train"
         build_pictures(folder, data["signs"], SIGN_SEED, "train", layout="sign", **drawn)
-    for split, seed in SEEDS.items():
+    for split in ("train", "dev"):  # evaluate.py makes its own test scenes
         count = data["scenes"] if split == "train" else data["held_out"]
-        build_pictures(paths.data / f"scenes_{split}", count, seed, split, **drawn)
+        build_pictures(paths.data / f"scenes_{split}", count, SEEDS[split], split, **drawn)
 
 
 def build(config: dict, paths: Paths) -> VisionObjective:

@@ -88,7 +88,7 @@ def transfer(times: Sequence[float], spoken: Sequence[str], wanted: Sequence[str
     # Each matched phone owns the spoken time up to the next matched one, the first from the start.
     starts = [0, *taken[1:], n]
     owned = {k: sum(times[starts[i] : starts[i + 1]]) for i, k in enumerate(taken)}
-    anchors = [k if k is not None else None for k in match]
+    anchors = list(match)
     for j in range(m):  # the unspoken belong to the anchor before, or to the first
         if anchors[j] is None:
             anchors[j] = anchors[j - 1] if j and anchors[j - 1] is not None else taken[0]

@@ -8,6 +8,8 @@ import numpy as np
 import torch
 import torchaudio.functional as AF
 
+from inference.generation import encode_media
+from inference.prompt import Sound
 from inference.subtitles import Word
 from models.ctc import ALPHABET, BLANK, to_alphabet
 from models.mel import SAMPLE_RATE, log_mel
@@ -31,11 +33,12 @@ def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
     words = text.split()
     spelled = [to_alphabet(word).replace(" ", "") for word in words]
     labels = [ALPHABET.index(letter) + 1 for word in spelled for letter in word]
-    encoded = omni.model.encode_audio([log_mel(torch.from_numpy(samples))])[0]  # (n, C)
-    scores = omni.model.audio.ctc_log_probs(encoded[None])[0]  # (frames, labels)
+    sound = Sound(log_mel(torch.from_numpy(samples)))
+    encode_media(omni.model, [], [sound])
+    scores = omni.model.audio.ctc_log_probs(sound.encoded[None])[0].cpu()  # (frames, labels)
     if not labels or len(scores) < len(labels) + repeats(labels):
         return [Word(word, 0.0, len(samples) / SAMPLE_RATE) for word in words]
-    path, likely = AF.forced_align(scores[None].float(), torch.tensor([labels]), blank=BLANK)
+    path, likely = AF.forced_align(scores[None], torch.tensor([labels]), blank=BLANK)
     spans = AF.merge_tokens(path[0], likely[0], blank=BLANK)  # one a label
     begins, stops = loud_span(samples)
     found, place, end = [], 0, begins
