@@ -313,7 +313,7 @@ def write(path, rate: int = RATE, **options) -> None:
 
 
 def test_manifest_reader_and_shards(tmp_path):
-    folder = tmp_path / "tiny_set"
+    folder = tmp_path / "fsdd"
     names = [f"u{i}.opus" for i in range(30)]
     for name in names:
         write(folder / name, format="OGG", subtype="OPUS")
@@ -324,11 +324,11 @@ def test_manifest_reader_and_shards(tmp_path):
     (folder / "meta.jsonl").write_text("\n".join(map(json.dumps, lines)))
     found = all_splits(readers.manifest, folder)
     assert sorted(r.text for r in found) == sorted(f"Word {i}." for i in range(30))
-    count = build_real_hearing(tmp_path / "out", folder, "train", layout="manifest")
+    count = build_real_hearing(tmp_path / "out", tmp_path, "train")
     reader = ShardReader(tmp_path / "out")
-    assert len(reader) == count and reader[0]["corpus"] == "tiny_set"
+    assert len(reader) == count and reader[0]["corpus"] == "fsdd"
     with pytest.raises(UserError, match="already"):
-        build_real_hearing(tmp_path / "out", folder, "train", layout="manifest")
+        build_real_hearing(tmp_path / "out", tmp_path, "train")
 
 
 def test_what_was_cut_off_is_not_taken_for_a_whole(tmp_path, monkeypatch):

@@ -55,7 +55,7 @@ def test_batch_equals_single():
         assert torch.equal(codes[b, : frames[b]], alone[0])
 
 
-def test_cached_generation_is_the_trained_function():
+def test_generation_is_the_trained_function():
     """The greedy codes are the best codes of the teacher-forced pass over themselves."""
     talker, said = make(), sentence(12)
     script, seconds = said

@@ -29,6 +29,7 @@ def runs(nano_omni_dir, nano_text_dir, tmp_path) -> Paths:
     for stage in STAGES:
         paths.final(stage).mkdir(parents=True)
         record = {"stage": stage, "seed": 0, "steps": 7, "seconds": 12.5, "device": "cpu"}
+        record["command"] = f"train.py {stage} --preset nano"
         (paths.final(stage) / "training.json").write_text(json.dumps(record))
     for name in ("config.json", "model.safetensors", "tokenizer.model"):
         shutil.copy(nano_text_dir / name, paths.final("thinker") / name)
