@@ -6,11 +6,10 @@ from collections.abc import Callable, Iterable
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
-from time import perf_counter
-from typing import Any
 
 import torch
 
+from inference.caching.probe import one_round
 from inference.config import GenerateConfig
 from inference.generation import PAD_TOKEN_ID, Generator, generate_batch, prefill
 from inference.loading import DTYPES
@@ -24,25 +23,13 @@ NO_END = -1  # an end token that never comes: every run has the same length
 TEXT = ROOT / "docs" / "training.md"  # any text: only its length is used
 
 
-def take_turns(runs: dict[str, Callable[[], Any]], rounds: int) -> dict[str, list[tuple]]:
-    """(seconds, result) of every round of each run, after one to warm up.
-
-    They take turns, so that a busy moment meets all of them.
-    """
-    seen: dict[str, list[tuple]] = {name: [] for name in runs}
-    for _ in range(1 + rounds):
-        for name, run in runs.items():
-            start = perf_counter()
-            result = run()
-            seen[name].append((perf_counter() - start, result))
-    return {name: took[1:] for name, took in seen.items()}
-
-
 def interleaved(contestants: dict[str, Callable[[], int]], rounds: int) -> dict[str, dict]:
     """Median tokens a second of each, and its ratio to the first. Each returns its tokens."""
+    one_round(contestants)  # to warm up
+    timed = [one_round(contestants) for _ in range(rounds)]
     speeds = {
-        name: statistics.median(tokens / seconds for seconds, tokens in seen)
-        for name, seen in take_turns(contestants, rounds).items()
+        name: statistics.median(tokens / seconds for seconds, tokens in (one[name] for one in timed))
+        for name in contestants
     }
     first = next(iter(speeds.values()))
     return {

@@ -15,7 +15,6 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-import torch
 
 from data.shards import ShardReader, generate
 from data.speech import sentences
@@ -125,12 +124,10 @@ def heard(setting: Setting, snr_db: float | None = None, clips: int = CLIPS) -> 
         name += f"_{clips}"
     make = maker(setting, snr_db)
     folder: Path = setting.data_dir / name
-    threads = torch.get_num_threads()
     build_hearing(
         folder, clips, make.seed, make.split, setting.workers,
         text_folder=make.folder, snr_db=snr_db, shard_size=100,
     )
-    torch.set_num_threads(threads)  # making speech leaves one
     return ShardReader(folder)
 
 

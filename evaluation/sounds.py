@@ -47,9 +47,8 @@ def measure(setting: Setting) -> Measured:
 
 def statements(setting: Setting) -> list[dict]:
     """The test set, made when it is missing."""
-    folder, threads = setting.data_dir / "statements_test", torch.get_num_threads()
+    folder = setting.data_dir / "statements_test"
     build_statements(folder, STATEMENTS, SEED, "test", setting.workers, shard_size=100)
-    torch.set_num_threads(threads)  # making speech leaves one
     clips = ShardReader(folder)
     return [clips[i] for i in range(setting.count(len(clips)))]
 

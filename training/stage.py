@@ -10,8 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-import torch
-
 from models.errors import UserError
 from models.lora import LoraConfig, add_lora, save_lora
 from models.thinker import Thinker
@@ -63,9 +61,7 @@ def run_stage(request: Request, world: World) -> None:
         world.barrier()
         return
     if world.first:
-        threads = torch.get_num_threads()
         module.prepare(config, request.paths)
-        torch.set_num_threads(threads)  # whoever makes speech takes one
     world.barrier()
     seed_all(request.seed, 0, 0)
     objective = module.build(config, request.paths)

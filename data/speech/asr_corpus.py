@@ -184,5 +184,4 @@ def build_hearing(
         make = HearingMaker(seed, split, text_folder, snr_db, voices)
     else:
         raise UserError(f"unknown source {source!r}: engines, samples or words")
-    torch.set_num_threads(1)  # an FFT gains nothing from a second thread
     generate(folder, make, count, shard_size, workers, f"hearing {split}")

@@ -7,8 +7,6 @@ seconds and noise_db; the blob "mel" is uint8 (128, T).
 import random
 from pathlib import Path
 
-import torch
-
 from data.dialogue.draw import Draw
 from data.shards import generate
 from data.speech.asr_corpus import HearingMaker, try_engines
@@ -34,6 +32,5 @@ def build_statements(
 ) -> None:
     """Fill `folder` with statements aloud. Arguments as of `build_hearing`."""
     try_engines(voices or LISTS[split])
-    torch.set_num_threads(1)
     make = StatementMaker(seed, split, voices=voices)
     generate(folder, make, count, shard_size, workers, f"statements {split}")

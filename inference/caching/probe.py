@@ -124,12 +124,17 @@ def best_times(runs: dict, until: float) -> dict:
 
     Other work on the machine only ever adds to a time: the least is the nearest to the run's own.
     """
-    seen: dict[Any, list[float]] = {name: [] for name in runs}
-    for nth in range(1 + ROUNDS):
-        if nth and perf_counter() + sum(took[-1] for took in seen.values()) > until:
-            break
-        for name, run in runs.items():  # in turns, so that a busy moment meets all of them
-            start = perf_counter()
-            run()
-            seen[name].append(perf_counter() - start)
-    return {name: min(took) for name, took in seen.items()}
+    rounds = [one_round(runs)]
+    while len(rounds) <= ROUNDS and perf_counter() + sum(took for took, _ in rounds[-1].values()) <= until:
+        rounds.append(one_round(runs))
+    return {name: min(times[name][0] for times in rounds) for name in runs}
+
+
+def one_round(runs: dict[Any, Callable[[], Any]]) -> dict[Any, tuple[float, Any]]:
+    """(seconds, result) of each run; in turns, so that a busy moment meets all of them."""
+    seen = {}
+    for name, run in runs.items():
+        start = perf_counter()
+        result = run()
+        seen[name] = perf_counter() - start, result
+    return seen
