@@ -15,10 +15,7 @@ import colorsys
 import io
 import json
 import re
-import subprocess
 import sys
-import tarfile
-import tempfile
 import unicodedata
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
@@ -29,8 +26,9 @@ import numpy as np
 from PIL import Image
 
 from data.readers.drawings import SIDE, SpriteFile, path_of, save_sprites
+from data.readers.npm import packed_files
 from data.scenes.objects import EMOJI_KINDS, Kind
-from models.errors import UserError, needed, one_line_errors
+from models.errors import needed, one_line_errors
 
 PLAIN = 0.3  # share of a drawing that must have a colour to be called by it
 HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
@@ -147,24 +145,6 @@ SOURCES = {
 }
 
 
-@cache
-def unpacked(package: str) -> Files:
-    """All files of an npm package, by their names in it; UserError where npm cannot fetch it."""
-    with tempfile.TemporaryDirectory() as folder:
-        command = ["npm", "pack", package, "--silent", "--pack-destination", folder]
-        try:
-            subprocess.run(command, check=True, capture_output=True, text=True)
-        except FileNotFoundError:
-            raise UserError("npm is missing: install the Debian package npm") from None
-        except subprocess.CalledProcessError as error:
-            reason = (error.stderr or error.stdout).strip().splitlines()[-1:] or ["no reason given"]
-            raise UserError(f"npm cannot fetch {package}: {reason[0]}") from None
-        (archive,) = Path(folder).glob("*.tgz")
-        with tarfile.open(archive) as tar:
-            members = [m for m in tar.getmembers() if m.isfile()]
-            return {m.name.partition("/")[2]: tar.extractfile(m).read() for m in members}
-
-
 def rasterised(drawing: bytes) -> Image.Image:
     """An SVG or a picture file -> RGBA cut to its ink, `SIDE` on its longer side."""
     if b"<svg" in drawing[:400]:
@@ -186,7 +166,7 @@ def _resvg(svg: str) -> bytes:
 def drawings(style: str) -> Iterator[tuple[str, Image.Image]]:
     """Name and sprite of every thing that a style's artist drew."""
     source = SOURCES[style]
-    files = unpacked(source.package)
+    files = packed_files(source.package)
     for kind in EMOJI_KINDS:
         drawing = source.drawing(files, kind)
         if drawing is not None:

