@@ -112,7 +112,8 @@ class OmniObjective:
             raise UserError("omni.data.shares must name every kind, and its sum divide batch_size")
         photos = (paths.data / "photos_train").is_dir()  # else scenes have their places of a batch
         kinds = {kind: "picture" if kind == "photo" and not photos else kind for kind in shares}
-        self.pattern = [kinds[kind] for kind, share in shares.items() for _ in range(share)]
+        pattern = [kinds[kind] for kind, share in shares.items() for _ in range(share)]
+        self.pattern = pattern[::2] + pattern[1::2]  # halves alike: two processes share the work evenly
         self.kinds = [kind for kind in KINDS if kind in self.pattern and kind != "english"]
         self.records = Records(config["data"], paths, set(self.kinds))
         self.corpus = load_tokens(paths.data / "corpus", "train")
@@ -195,8 +196,8 @@ class OmniObjective:
         return batch | stack_media(samples, encoded=self.model.remembered is not None)
 
     def batch(self, step: int, rank: int, world: int) -> dict[str, Tensor]:
-        """A slice of the pattern of shares, over and over: kinds stand together within it, so that
-        processes have equal work and slices have samples of like length."""
+        """A slice of the pattern of shares, over and over: kinds stand together within its halves, so
+        that slices have samples of like length."""
         samples = []
         length = random.Random(f"omni-{self.seed}-{step}").random()
         for place in slice_bounds(self.size, rank, world):
