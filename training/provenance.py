@@ -89,7 +89,7 @@ def main(argv: list[str] | None = None) -> int:
     parser = argparse.ArgumentParser(description="Hold a run's first losses against a record's.")
     parser.add_argument("run", type=Path, help="folder of a run")
     parser.add_argument("record", type=Path, help="training/<stage>.json of a checkpoint")
-    parser.add_argument("--within", type=float, default=0.03, help="share that is noise of another machine")
+    parser.add_argument("--within", type=float, default=0.02, help="share that is noise of another machine")
     args = parser.parse_args(argv)
     count, far = apart(args.run, args.record)
     print(f"{count} losses, at most {100 * far:.3g} % apart")
