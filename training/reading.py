@@ -3,10 +3,11 @@
 Fresh projectors hand the Thinker vectors it has never seen, and grounding then has to emerge from
 answers alone: after 600 steps of joint training it had not (docs/lab-notebook.md). A world that we
 render knows what every cell shows. So the vision projector is scored, inside the vision stage,
-against the Thinker's (fixed) embeddings: a token is to look like the words for what it shows,
-"red" + "circle" + "one", or "blue" + "background". How far right, down and large the thing is are
-amounts along the directions from "left" to "right", "top" to "bottom" and "small" to "large".
-To the Thinker a picture then reads like a 7 × 7 table of words, each row with its place.
+against the Thinker's (fixed) embeddings. A token is to look like the words for what it shows,
+"red" + "circle" + "one", or "blue" + "background", and for its own place in the grid, "D" + "6".
+How far right, down and large the thing is are amounts along the directions from "left" to "right",
+"top" to "bottom" and "small" to "large". To the Thinker a picture then reads like a spreadsheet of
+7 × 7 cells, whose addresses its chain of thought cites (data/scenes/sights.py).
 
 The global token is to look like the name of what a photograph shows, "photo" + "fox".
 
@@ -22,7 +23,7 @@ from torch.nn import functional as F
 from data.scenes.labels import PLANES, label_vocab
 from data.scenes.objects import COLORS
 from data.scenes.scene import LARGE, SIZE, SMALL, Scene
-from data.scenes.sights import CELL, GRID
+from data.scenes.sights import CELL, COLUMN_LETTERS, GRID
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import Tokenizer
 from training.objective import OWN_LOGIT, likeness_scale
@@ -83,14 +84,16 @@ class WordReader(nn.Module):
         words = {
             "object": vectors(["background", *vocab["object"][1:]]),
             "color": vectors(["", *COLORS]),
+            "column": vectors(list(COLUMN_LETTERS)),
+            "row": torch.stack([vector(str(row + 1)) for row in range(GRID)]),  # "6" of "D6": no blank
             # As a question and as an answer spells it; numbers are told by their digits.
             "sign": torch.cat([vectors(signs) + said, vector(" number")[None]]),
         }
         named = vectors([f"photo {name}" for name in names]) if names else table.new_zeros(0, hidden)
         self.register_buffer("names", named, persistent=False)
         digits = vectors(vocab["digit_ones"])
-        for turn, place in enumerate(DIGITS):  # the same digit reads differently in each place
-            words[place] = digits.roll(turn * hidden // len(DIGITS), 1)
+        for turn, place in enumerate(DIGITS, 1):  # the same digit reads differently in each place
+            words[place] = digits.roll(turn * hidden // (len(DIGITS) + 1), 1)
         for plane, matrix in words.items():
             self.register_buffer(plane, matrix, persistent=False)
         axes = torch.stack([vector(f" {end}") - vector(f" {start}") for start, end in AXES])
@@ -118,10 +121,13 @@ class WordReader(nn.Module):
         number = label["sign"] == len(self.sign) - 1
         weights = thing + EMPTY * ~thing  # (B, 49)
         color = torch.where(thing, label["color"], background[:, None] + 1)
+        place = torch.arange(GRID * GRID, device=cells.device).expand_as(thing)  # (B, 49)
         planes = {
             "object": (label["object"], weights),
             "color": (color, weights * (color > 0)),
             "sign": (label["sign"], (label["sign"] > 0).float()),
+            "column": (place % GRID, weights),
+            "row": (place // GRID, weights),
         }
         planes |= {digit: (label[digit], number.float()) for digit in DIGITS}
         total, logs = read.new_zeros(()), {}

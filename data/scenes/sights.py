@@ -17,6 +17,7 @@ from models.image import IMAGE_SIZE
 
 ROWS, COLUMNS = ("top", "", "bottom"), ("left", "", "right")
 GRID = 7  # grid tokens a side
+COLUMN_LETTERS = "ABCDEFG"
 CELL = IMAGE_SIZE // GRID  # pixels a side of what a token stands for
 
 
@@ -41,6 +42,12 @@ class Sight:
         return cell_at(self.x, self.y)
 
     @property
+    def address(self) -> str:
+        """The same token as in a spreadsheet: "D6" is the fourth column of the sixth row."""
+        row, column = self.cell
+        return f"{COLUMN_LETTERS[column]}{row + 1}"
+
+    @property
     def third(self) -> str:
         """"top left" to "bottom right", also where a question would find the place borderline."""
         row, column = (min(2, max(0, int(3 * at / IMAGE_SIZE))) for at in (self.y, self.x))
@@ -58,7 +65,7 @@ def reading_order(sights: list[Sight]) -> list[Sight]:
 
 
 def image_thinking(background: str, sights: list[Sight]) -> str:
-    """"On a white background: small red circle one top left, … So: two red circles and a dog."
+    """"On a white background: B2 small red circle one top left, … So: two red circles and a dog."
 
     Args:
         background: "a striped blue background".
@@ -67,7 +74,8 @@ def image_thinking(background: str, sights: list[Sight]) -> str:
     items = []
     for sight in reading_order(sights):
         seen[sight.one] += 1
-        items.append(f"{sight.described} {count_word(seen[sight.one])} {sight.third}")
+        number = count_word(seen[sight.one])
+        items.append(f"{sight.address} {sight.described} {number} {sight.third}")
     return f"On {background}: {', '.join(items)}. So: {total(sights)}."
 
 
@@ -86,11 +94,11 @@ def total(sights: list[Sight]) -> str:
 
 
 def track_thinking(tracks: list[list[Sight | None]]) -> str:
-    """Of a clip: each thing with its row and column in each frame, then the next thing.
+    """Of a clip: each thing with its place in each frame, then the next thing.
 
-    "small car six two, six three, six five, six six; large tree two four, …". A size or a name is told
-    again where it changes, and what is not in a frame is gone there: movement, growth, appearing and
-    turning to another colour all differ in words.
+    "small car B6, C6, E6, F6; large tree D2, …". A size or a name is told again where it changes, and
+    what is not in a frame is gone there: movement, growth, appearing and turning to another colour all
+    differ in words.
     """
     return "; ".join(map(_track, tracks))
 
@@ -102,8 +110,7 @@ def _track(track: list[Sight | None]) -> str:
         if sight is None:
             told.append("gone")
             continue
-        row, column = (count_word(place + 1) for place in sight.cell)
         new = [sight.size if sight.size != size else "", sight.one if sight.one != one else ""]
-        told.append(" ".join(word for word in (*new, row, column) if word))
+        told.append(" ".join(word for word in (*new, sight.address) if word))
         one, size = sight.one, sight.size
     return ", ".join(told) if track[0] else f"{first.one} {', '.join(told)}"

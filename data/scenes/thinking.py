@@ -10,7 +10,7 @@ from data.scenes.sights import image_thinking, track_thinking
 
 
 def scene_thinking(scene: Scene) -> str:
-    """"On a white background: small red circle one top left, … So: two red circles and a dog." """
+    """"On a white background: B2 small red circle one top left, … So: two red circles and a dog." """
     return image_thinking(background_phrase(scene), sights(scene))
 
 

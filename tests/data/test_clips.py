@@ -33,22 +33,22 @@ def clip_of(change: str, *frames: list[Thing]) -> Clip:
 def test_clip_thoughts_tell_movement_from_growth_and_appearing_from_vanishing():
     here = [shape("circle", "red", x, 40) for x in (40, 100, 170)]
     assert clip_thinking(clip_of("right", *([t] for t in here))) == (
-        "Small red circle two two, two four, two six. The red circle moves to the right."
+        "Small red circle B2, D2, F2. The red circle moves to the right."
     )
     grown = [shape("star", "blue", 112, 112, side) for side in (50, 60, 90)]
     assert clip_thinking(clip_of("grows", *([t] for t in grown))) == (
-        "Small blue star four four, four four, large four four. The blue star grows."
+        "Small blue star D4, D4, large D4. The blue star grows."
     )
     tree = shape("star", "blue", 112, 112, 100)
     assert clip_thinking(clip_of("appears", [tree], [here[0], tree])) == (
-        "Red circle gone, small two two; large blue star four four, four four. A red circle appears."
+        "Red circle gone, small B2; large blue star D4, D4. A red circle appears."
     )
     assert clip_thinking(clip_of("disappears", [here[0], tree], [tree])) == (
-        "Small red circle two two, gone; large blue star four four, four four. The red circle disappears."
+        "Small red circle B2, gone; large blue star D4, D4. The red circle disappears."
     )
     turned = [here[0]], [shape("circle", "green", 40, 40)]
     assert clip_thinking(clip_of("turns", *turned)) == (
-        "Small red circle two two, green circle two two. The red circle turns green."
+        "Small red circle B2, green circle B2. The red circle turns green."
     )
 
 

@@ -31,8 +31,8 @@ SCENE = Scene(
 
 def test_everything_is_noted_in_reading_order_with_its_number_and_place():
     assert scene_thinking(SCENE) == (
-        "On a striped blue background: large green circle one top left, small red circle one top, "
-        "sign that says stop one middle, small red circle two bottom right. "
+        "On a striped blue background: B1 large green circle one top left, D1 small red circle one top, "
+        "D4 sign that says stop one middle, F7 small red circle two bottom right. "
         "So: a green circle, a sign that says stop and two red circles."
     )
 

@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 import torch
 
+from data.scenes.captions import sights
 from data.scenes.labels import PLANES
 from data.scenes.render import render_with_cells
 from data.scenes.scene import Background, Scene, Thing
 from models.tokenizer import Tokenizer
 from training.objectives.omni import replies, replies_right
 from training.packing import pack
-from training.reading import WordReader, places
+from training.reading import DIGITS, WordReader, places
 
 SCENE = Scene(
     "several",
@@ -56,9 +57,23 @@ def test_reading_rewards_the_right_words_and_places():
     read = read + where[0] @ torch.linalg.pinv(reader.axes).T
     read = read + reader.object[flat[0, 0]]
     read = read + reader.color[torch.where(flat[0, 0] > 0, flat[0, 1], 5)]
-    mirrored = read.view(7, 7, -1).flip(1).flatten(0, 1)
-    losses = []
-    for words in (read, mirrored):
-        reader.projector = torch.nn.Identity()
-        losses.append(float(reader(words[None], flat, torch.tensor([4]), where)[0]))
-    assert losses[0] < 0.5 * losses[1]
+    addresses = reader.column[None, :] + reader.row[:, None]  # (7, 7, hidden)
+    read = (read + addresses.flatten(0, 1)).view(7, 7, -1)
+    reader.projector = torch.nn.Identity()
+    losses = [
+        float(reader(words.flatten(0, 1)[None], flat, torch.tensor([4]), where)[0])
+        for words in (read, read.flip(1), read - addresses + addresses.flip(1))
+    ]
+    assert losses[0] < 0.5 * losses[1] and losses[0] < 0.8 * losses[2]
+
+
+def test_a_cell_reads_as_the_address_that_thinking_cites():
+    """Copying it from the token writes the address; the digits of a sign are none."""
+    tokenizer = Tokenizer("checkpoints/omni_sft_tiny/tokenizer.model")
+    table = torch.randn(tokenizer.vocab_size, 64)
+    reader = WordReader(8, table, tokenizer, [])
+    sight = next(sight for sight in sights(SCENE) if sight.cell == (5, 5))
+    assert sight.address == "F6"
+    words = reader.column[5] + reader.row[5]
+    assert torch.equal(words, table[tokenizer.encode(f" {sight.address}")].sum(0))
+    assert not any(torch.equal(reader.row[6], reader.get_buffer(digits)[7]) for digits in DIGITS)
