@@ -30,7 +30,7 @@ from models.errors import UserError, one_line_errors
 ROOT = Path(__file__).resolve().parent
 SECTIONS = (
     *("text", "vision", "audio", "long", "joint", "sounds", "interleaved"),
-    *("speech", "vocoder", "normalisation", "memory"),
+    *("speech", "vocoder", "normalisation", "memory", "recipe"),
 )
 OTHERS = ("small_world",)  # of other weights: --ckpt_dir runs/nano/omni_sft_nano
 

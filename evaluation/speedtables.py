@@ -6,6 +6,7 @@ from collections.abc import Callable
 
 from evaluation.markdown import MISSING, Results, grid, listed, names_of, show, table
 from evaluation.speeds import growth
+from training.objective import COUNTED, STAGES
 
 
 def caches(results: Results) -> str:
@@ -121,3 +122,13 @@ def quantisers(results: Results) -> str:
     head = ["method", "file", "bits per byte", "tokens a second, PyTorch", "ratio"]
     columns = ["file_megabytes", "bits_per_byte", "tokens_per_second", "ratio"]
     return grid(results, "speed", head, rows, columns)
+
+
+def recipe(results: Results) -> str:
+    """What each stage of the shipped weights took."""
+    columns = ("steps", "hours", "sittings")
+    rows = [
+        [stage, *(show(results, "recipe", f"{stage}/{column}") for column in columns)]
+        for stage in STAGES if stage not in COUNTED
+    ]
+    return table(["stage", *columns], [*rows, ["all", "", show(results, "recipe", "all/hours"), ""]])

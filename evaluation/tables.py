@@ -322,7 +322,7 @@ TABLES: dict[str, Callable[[Results], str]] = {
     "context": speedtables.context, "batch": speedtables.batch, "memory": speedtables.memory,
     "attention": speedtables.attention, "memory-bank": speedtables.bank, "routers": speedtables.routers,
     "quantisers": speedtables.quantisers, "serving": speedtables.serving,
-    "realtime": speedtables.realtime, "small-world": small_world,
+    "realtime": speedtables.realtime, "recipe": speedtables.recipe, "small-world": small_world,
 }  # fmt: skip
 
 
