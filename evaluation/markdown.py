@@ -8,8 +8,8 @@ MISSING = "not measured"
 UNITS = {  # of figures: scale, digits, what is written after them
     "rate": (100, 1, " %"), "ratio": (1, 2, ""), "bits/byte": (1, 3, ""), "codes": (1, 0, ""),
     "ms": (1, 0, " ms"), "dB": (1, 2, " dB"), "kbit/s": (1, 2, ""), "count": (1, 0, ""),
-    "percent": (1, 2, " %"), "tokens/s": (1, 0, ""), "s": (1, 2, " s"), "hours": (1, 1, " h"), "nats": (1, 3, ""),
-    "MOS": (1, 2, ""), "semitones": (1, 1, " semitones"),
+    "percent": (1, 2, " %"), "tokens/s": (1, 0, ""), "s": (1, 2, " s"), "hours": (1, 1, " h"),
+    "nats": (1, 3, ""), "MOS": (1, 2, ""), "semitones": (1, 1, " semitones"),
     "MB": (1, 0, " MB"), "small MB": (1, 1, " MB"),
 }  # fmt: skip
 Results = dict[str, Any]
