@@ -11,6 +11,7 @@ import multiprocessing
 import os
 import shutil
 from collections.abc import Callable, Iterable
+from dataclasses import asdict, is_dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -19,9 +20,12 @@ import numpy as np
 from tqdm import tqdm
 
 from models.errors import UserError
+from models.files import replacing
 
 Blobs = dict[str, bytes | np.ndarray]
 Make = Callable[[int], tuple[dict, Blobs]]
+MADE = "made.json"  # beside shards: what made them, with its settings
+PLACES = {"folder", "text_folder"}  # settings that name a folder, which may be elsewhere another day
 
 
 class ShardWriter:
@@ -136,6 +140,35 @@ def store(folder: Path, items: Iterable[tuple[dict, Blobs]], shard_size: int) ->
     return count
 
 
+def same_settings(folder: Path, before: dict, now: dict) -> None:
+    """Refuse data that was made with other settings than are asked for.
+
+    Raises:
+        UserError: tells which, and what to do.
+    """
+    apart = [f"{k} {before.get(k)}, not {now.get(k)}" for k in now | before if before.get(k) != now.get(k)]
+    if apart:
+        raise UserError(f"{folder} was made with {'; '.join(apart)}: remove it, or name another --data_dir")
+
+
+def note_maker(folder: Path, make: Make) -> None:
+    """Write down what makes the records of a folder: a dataclass, with its settings.
+
+    Raises:
+        UserError: the folder holds records of another maker or other settings.
+    """
+    if not is_dataclass(make):
+        return
+    settings = {k: v is not None if k in PLACES else v for k, v in asdict(make).items()}
+    now = json.loads(json.dumps({"maker": type(make).__name__} | settings))
+    path = folder / MADE
+    before = json.loads(path.read_text(encoding="utf-8")) if path.exists() else now
+    same_settings(folder, before, now)
+    folder.mkdir(parents=True, exist_ok=True)
+    with replacing(path) as fresh:
+        fresh.write_text(json.dumps(now, indent=1) + "\n", encoding="utf-8")
+
+
 def generate(
     folder: str | Path,
     make: Make,
@@ -150,8 +183,12 @@ def generate(
         make: picklable, a pure function of the record's index, so that the result does not
             depend on the number of workers.
         workers: processes; None takes one per core. 1 stays in this process.
+
+    Raises:
+        UserError: the folder holds records made with other settings.
     """
     folder = Path(folder)
+    note_maker(folder, make)
     shards = range((count + shard_size - 1) // shard_size)
     sizes = [min(shard_size, count - n * shard_size) for n in shards]
     todo = [n for n in shards if lines(folder / f"shard-{n:05d}.jsonl") < sizes[n]]

@@ -22,7 +22,8 @@ from data.scenes.scene import REGIONS, Background, Scene, Thing
 from data.scenes.scoring import score
 from data.scenes.sights import CELL
 from data.scenes.sprites import EMOJI_FONT, emoji_available, require_emoji
-from data.shards import ShardReader, generate
+from data.shards import ShardReader, generate, note_maker
+from data.speech.asr_corpus import HearingMaker
 from models.errors import UserError
 from tests.fixtures.wordings import plain
 
@@ -60,6 +61,25 @@ def test_same_seed_same_bytes(tmp_path):
         assert file.read_bytes() == (tmp_path / "two" / file.name).read_bytes()
     assert MakeScene(8, "train", FONTLESS)(0)[1]["image"] != make(0)[1]["image"]
     assert MakeScene(7, "dev", FONTLESS)(0)[1]["image"] != make(0)[1]["image"]
+
+
+def test_data_of_other_settings_is_refused_and_kept(tmp_path):
+    generate(tmp_path, MakeScene(7, "train", FONTLESS), 2, workers=1)
+    before = {path: path.read_bytes() for path in tmp_path.iterdir()}
+    for make in (MakeScene(7, "train", FONTLESS, "single"), MakeScene(8, "train", FONTLESS)):
+        with pytest.raises(UserError, match="remove it, or name another --data_dir"):
+            generate(tmp_path, make, 2, workers=1)
+    assert {path: path.read_bytes() for path in tmp_path.iterdir()} == before
+    generate(tmp_path, MakeScene(7, "train", FONTLESS), 3, workers=1)
+    assert len(ShardReader(tmp_path)) == 3
+
+
+def test_a_folder_of_texts_may_lie_elsewhere_another_day(tmp_path):
+    one, two = (HearingMaker(1, "dev", folder) for folder in ("/here", "/there"))
+    note_maker(tmp_path, one)
+    note_maker(tmp_path, two)
+    with pytest.raises(UserError, match="folder True, not False"):
+        note_maker(tmp_path, HearingMaker(1, "dev"))
 
 
 def test_record_of_a_scene_reads_back(tmp_path):

@@ -23,6 +23,7 @@ from data.shards import ShardReader
 from data.speech.asr_corpus import build_hearing, dequantise_mel
 from models.alignment import align
 from models.ctc import ALPHABET, to_alphabet
+from models.errors import UserError
 from models.g2p import letters_to_ids
 from models.mel import log_mel
 from models.phones import IDS, PHONES
@@ -313,6 +314,14 @@ def trained(stage: str, paths: Paths, broken: Callable | None = None) -> dict[st
         after = MEASURES[stage](objective, paths)
     shares = {name: after[name] / before[name] for name in before}
     return shares | {"loss": sum(losses[-5:]) / 5 / losses[0]}
+
+
+def test_a_token_stream_of_other_options_is_refused(paths):
+    config = section("thinker")
+    load_stage("thinker").prepare(config, paths)  # as it is there
+    config["data"]["corpus"] = config["data"]["corpus"] | {"conversation_share": 0.125}
+    with pytest.raises(UserError, match="conversation_share .*, not 0.125: remove it"):
+        load_stage("thinker").prepare(config, paths)
 
 
 @pytest.mark.parametrize("stage", TRAIN)

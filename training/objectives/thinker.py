@@ -1,5 +1,7 @@
 """Objective of the thinker stage: predict the next token of text and conversations."""
 
+import json
+from dataclasses import asdict
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +10,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from data.corpus import CorpusOptions, build_corpus, load_tokens
+from data.shards import same_settings
 from models.checkpoint import load_strict
 from models.thinker import Thinker, ThinkerConfig
 from training.objective import Loss, Paths, slice_bounds, to_device
@@ -82,10 +85,13 @@ class ThinkerObjective:
 def prepare(config: dict, paths: Paths) -> None:
     """Make the token stream."""
     folder = paths.data / "corpus"
+    options = CorpusOptions(**config["data"]["corpus"])
     if (folder / "meta.json").exists():  # written last
+        made = json.loads((folder / "meta.json").read_text(encoding="utf-8"))
+        now = json.loads(json.dumps(asdict(options))) | {"seed": config["seed"]}
+        same_settings(folder, made["options"] | {"seed": made["seed"]}, now)
         return
     tokenizer = paths.need("tokenizer") / "tokenizer.model"
-    options = CorpusOptions(**config["data"]["corpus"])
     extra = config["data"].get("extra")
     build_corpus(folder, tokenizer, options, paths.real, config["seed"], config["workers"], extra)
 
