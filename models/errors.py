@@ -53,7 +53,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> None:
         if message.startswith("unrecognized arguments: "):
-            wrong = message.removeprefix("unrecognized arguments: ").split()[0]
+            wrong = (message.removeprefix("unrecognized arguments: ").split() or ["''"])[0]  # "$unset"
             near = difflib.get_close_matches(wrong, self._option_string_actions, 1)
             hint = f"did you mean {near[0]}? " if near else ""
             message = f"unknown argument {wrong}: {hint}--help lists all"

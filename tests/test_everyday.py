@@ -121,6 +121,7 @@ def test_output_onto_a_link_writes_what_it_names(nano_omni_dir, tmp_path):
         (["--text", "a", "--prefill_chunk", "9" * 30], "prefill_chunk"),
         (["--text", "a", "--max_new_tokens", "9" * 5000], "max_new_tokens"),
         (["--bogus"], "unknown argument --bogus"), (["--txt", "a"], "did you mean --text"),
+        (["--text", "a", ""], "unknown argument ''"), ([" "], "unknown argument ''"),
     ],
 )  # fmt: skip
 def test_wrong_flags_are_one_line(flags, words, nano_omni_dir, capsys):
