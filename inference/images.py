@@ -4,6 +4,7 @@ The content decides, never the name. An animation or a multi-page file shows its
 """
 
 import warnings
+from contextlib import suppress
 
 import numpy as np
 
@@ -121,7 +122,8 @@ def eight_bits(image):
     else:
         return image
     grey = Image.fromarray(values.astype(np.uint8))
-    grey.info["exif"] = image.getexif().tobytes()  # says which side is up
+    with suppress(Exception):  # damaged EXIF: the pixels are sound
+        grey.info["exif"] = image.getexif().tobytes()  # says which side is up
     return grey
 
 

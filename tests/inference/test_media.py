@@ -116,6 +116,8 @@ def test_a_deep_grey_picture_is_turned_upright(tmp_path):
     exif[0x0112] = 6  # the camera was held upright
     image.save(tmp_path / "grey.png", exif=exif)
     assert load_image(tmp_path / "grey.png").size == (2, 3)
+    image.save(tmp_path / "grey.png", exif=b"Exif\0\0garbage!")
+    assert load_image(tmp_path / "grey.png").size == (3, 2)
 
 
 @pytest.mark.parametrize("name", ["talk.flac", "talk.mp3"])
