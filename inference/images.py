@@ -81,7 +81,7 @@ def decoded(image, name: str, limits: Limits):
     if image.width * image.height > limits.max_pixels:
         raise too_large(name, limits.max_pixels)
     try:
-        if getattr(image, "n_frames", 1) > 1:
+        with suppress(EOFError):  # a Photoshop file begins with its whole, which is no frame
             image.seek(0)
         load_pixels(image, name)
         return upright_rgb(eight_bits(image))

@@ -2,6 +2,7 @@
 
 import io
 import os
+import struct
 
 import av
 import numpy as np
@@ -118,6 +119,25 @@ def test_a_deep_grey_picture_is_turned_upright(tmp_path):
     assert load_image(tmp_path / "grey.png").size == (2, 3)
     image.save(tmp_path / "grey.png", exif=b"Exif\0\0garbage!")
     assert load_image(tmp_path / "grey.png").size == (3, 2)
+
+
+@pytest.mark.parametrize(("kind", "share"), [("GIF", 0.9), ("TIFF", 0.5)])
+def test_the_first_frame_is_seen_where_later_ones_are_missing(kind, share):
+    rng = np.random.default_rng(0)
+    frames = [Image.fromarray(rng.integers(0, 255, (60, 60, 3), np.uint8)) for _ in range(10)]
+    file = io.BytesIO()
+    frames[0].save(file, kind, save_all=True, append_images=frames[1:])
+    whole, cut = (load_image(file.getvalue()[: int(part * file.tell())]) for part in (1.0, share))
+    assert cut.tobytes() == whole.tobytes()
+
+
+def test_a_photoshop_file_with_layers_shows_its_whole():
+    channels = b"".join(struct.pack(">hI", number, 3) for number in range(3))
+    layer = struct.pack(">4IH", 0, 0, 1, 1, 3) + channels + b"8BIMnorm" + bytes(8)
+    layers = struct.pack(">h", 2) + 2 * layer + bytes(18)  # each 3 channels of one pixel
+    head = b"8BPS\0\1" + bytes(6) + struct.pack(">HIIHH", 3, 4, 5, 8, 3) + bytes(8)
+    info = struct.pack(">II", len(layers) + 4, len(layers)) + layers
+    assert load_image(head + info + bytes(2) + b"\xff" * 20 + bytes(40)).getpixel((4, 3)) == (255, 0, 0)
 
 
 @pytest.mark.parametrize("name", ["talk.flac", "talk.mp3"])
