@@ -46,9 +46,9 @@ def check_path(path: str | Path, endings, what: str) -> Path:
 def check_writable(path: str | Path) -> Path:
     """Refuse a path at which no file can be written, by trying a temporary one beside it."""
     path = Path(path)
-    target = Path(os.path.realpath(path))  # a link stays one: what it names is written
-    temporary = target.parent / f".{os.getpid()}.{target.name[:100]}.tmp"
     try:
+        target = Path(os.path.realpath(path))  # a link stays one: what it names is written
+        temporary = target.parent / f".{os.getpid()}.{target.name[:100]}.tmp"
         if target.is_dir():
             raise UserError(f"{path} is a directory: name a file to write")
         if not target.parent.is_dir():
@@ -72,7 +72,10 @@ def write_audio(path: str | Path, samples: np.ndarray, rate: int) -> None:
     whole = pcm16(samples)  # (samples,)
 
     def write(temporary: Path) -> None:
-        with soundfile.SoundFile(temporary, "w", rate, 1, coding, format=container) as file:
+        with (  # soundfile itself takes no name that is not UTF-8
+            open(temporary, "wb") as raw,
+            soundfile.SoundFile(raw, "w", rate, 1, coding, format=container) as file,
+        ):
             for start in range(0, len(whole), CHUNK):
                 file.write(whole[start : start + CHUNK])
 
@@ -135,9 +138,8 @@ class AudioFile:
 
 def write_text(path: str | Path, text: str) -> None:
     """Write text as UTF-8."""
-    replace_file(
-        check_writable(path), lambda temporary: temporary.write_text(text, encoding="utf-8")
-    )
+    content = text.encode("utf-8", "replace")  # a command line may hold other bytes
+    replace_file(check_writable(path), lambda temporary: temporary.write_bytes(content))
 
 
 def replace_file(path: Path, write: Callable[[Path], object]) -> None:

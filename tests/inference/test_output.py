@@ -23,11 +23,20 @@ def test_formats(tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["a.wav", "b.flac", "c.OGG", "d.opus", "e.mp3"]
 
 
+def test_names_and_texts_that_are_not_utf8_are_written(tmp_path):
+    wave = tmp_path / "caf\udce9.wav"  # Latin-1, as a shell hands it over
+    write_audio(wave, np.zeros(99, np.float32), 16_000)
+    write_text(tmp_path / "x.txt", wave.stem)
+    assert wave.stat().st_size > 99
+    assert (tmp_path / "x.txt").read_text(encoding="utf-8") == "caf?"
+
+
 def test_refused_paths(tmp_path):
     (tmp_path / "d.wav").mkdir()
     (tmp_path / "file").write_text("")
     places = [tmp_path / "x.mp4", tmp_path / "x", tmp_path / "d.wav", tmp_path / "none" / "x.wav"]
     places += [tmp_path / "file" / "x.wav", Path("/proc/x.wav"), tmp_path / f"{'x' * 300}.wav", ""]
+    places += ["a\0b.wav"]
     for path in places:
         with pytest.raises(UserError):
             check_audio_path(path)
@@ -38,7 +47,7 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     path.write_bytes(b"old")
 
     def full_disk(file, samples):
-        Path(file.name).write_bytes(b"half")
+        file.name.write(b"half")
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(soundfile.SoundFile, "write", full_disk)
