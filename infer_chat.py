@@ -29,6 +29,7 @@ from inference.output import (
     AUDIO_FORMATS,
     AudioFile,
     WavStream,
+    check_apart,
     check_audio_path,
     check_page_path,
 )
@@ -202,6 +203,8 @@ def check(args: argparse.Namespace) -> None:
     for kind, paths in ("image", args.image), ("audio", args.audio_in), ("video", args.video):
         for path in paths:
             check_file(path, kind)
+    for out in filter(None, (args.audio_out, args.transcript_out, args.trace)):
+        check_apart(out, args.image + args.audio_in + args.video)
 
 
 def check_transcript(args: argparse.Namespace) -> None:

@@ -6,7 +6,7 @@ in chunks goes into an `AudioFile` or a `WavStream`.
 
 import os
 import struct
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import BinaryIO
 
@@ -61,6 +61,13 @@ def check_writable(path: str | Path) -> Path:
     except (OSError, ValueError) as error:
         raise UserError(f"cannot write {path}: {_reason(error)}") from error
     return path
+
+
+def check_apart(out: str | Path, read: Iterable[str | Path]) -> None:
+    """Refuse to write over a file that is read."""
+    for path in read:
+        if os.path.exists(out) and os.path.samefile(out, path):
+            raise UserError(f"{out} is what you ask about and would be lost: name another file to write")
 
 
 def write_audio(path: str | Path, samples: np.ndarray, rate: int) -> None:

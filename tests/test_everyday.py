@@ -114,6 +114,18 @@ def test_output_onto_a_link_writes_what_it_names(nano_omni_dir, tmp_path):
     assert sorted(os.listdir(tmp_path)) == ["ahead.wav", "link.wav", "new.wav", "real.wav"]
 
 
+def test_what_is_asked_about_is_not_written_over(nano_omni_dir, tmp_path, capsys):
+    for name in ("a.wav", "a.txt"):
+        shutil.copy(CASES / "hdr_0.wav", tmp_path / name)
+    (tmp_path / "link.wav").symlink_to("a.wav")
+    before = (tmp_path / "a.wav").read_bytes()
+    for read, flag, name in (("a.wav", "--audio_out", "link.wav"), ("a.txt", "--transcript_out", "a.txt")):
+        flags = ["--audio_in", str(tmp_path / read), flag, str(tmp_path / name)]
+        assert infer_chat.main([*flags, "--ckpt_dir", str(nano_omni_dir)]) == 2
+        assert "would be lost" in capsys.readouterr().err
+        assert (tmp_path / read).read_bytes() == before
+
+
 @pytest.mark.parametrize(
     ("flags", "words"),
     [
