@@ -10,12 +10,11 @@ from itertools import chain, groupby
 import numpy as np
 
 from inference.notice import notice
-from inference.source import LIMITS, Limits, Source, as_source
+from inference.source import LIMITS, MIN_SECONDS, Limits, Source, as_source
 from inference.waveform import levelled, resampled_blocks
 from models.errors import UserError
 
 SAMPLE_RATE = 16_000  # Hz, what the audio encoder is built for (models.mel)
-MIN_SECONDS = 0.025  # shorter than one analysis window there is nothing to hear
 MIN_RATE, MAX_RATE = 1_000, 768_000  # Hz
 READ_SECONDS = 5  # read at once from a file
 

@@ -10,6 +10,9 @@ from typing import BinaryIO
 
 from models.errors import UserError
 
+MIN_SECONDS = 0.025  # of a sound: shorter than one analysis window there is nothing to hear
+MOST_SEEN = 1000  # frames of a video, each found by seeking: 10,000 take minutes
+
 
 @dataclass(frozen=True)
 class Limits:
@@ -24,6 +27,10 @@ class Limits:
         for name, value in vars(self).items():
             if not 0 < value < inf:
                 raise UserError(f"{name} must be above 0 and finite, not {value}")
+        if self.max_seconds < MIN_SECONDS:
+            raise UserError(f"max_seconds must be at least {MIN_SECONDS}, not {self.max_seconds}")
+        if self.video_frames > MOST_SEEN:
+            raise UserError(f"video_frames must be at most {MOST_SEEN}, not {self.video_frames}")
 
 
 LIMITS = Limits()
