@@ -73,7 +73,7 @@ def moved(model: nn.Module, device: str | torch.device | None) -> nn.Module:
     try:
         model = model.to(torch.device(device))
         torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
-    except (RuntimeError, AssertionError, ValueError) as error:
+    except (RuntimeError, AssertionError, ValueError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"cannot use the device {str(device)!r}: {reason}") from None
     return model

@@ -130,6 +130,7 @@ def test_what_is_asked_about_is_not_written_over(nano_omni_dir, tmp_path, capsys
     ("flags", "words"),
     [
         (["--text", "a", "--device", "meta"], "meta"),
+        (["--text", "a", "--device", "hpu"], "the device 'hpu'"),
         (["--text", "a", "--prefill_chunk", "9" * 30], "prefill_chunk"),
         (["--text", "a", "--max_new_tokens", "9" * 5000], "max_new_tokens"),
         (["--bogus"], "unknown argument --bogus"), (["--txt", "a"], "did you mean --text"),
