@@ -10,7 +10,7 @@ from models.fields import LARGEST, misfits, shown
 RULES = {  # what a field's value must be, where it has one
     "max_new_tokens": (lambda n: n >= 1, "at least 1"),
     "temperature": (lambda x: 0.0 <= x < inf, "0 (greedy) or more"),
-    "num_beams": (lambda n: n >= 1, "at least 1"),
+    "num_beams": (lambda n: 1 <= n <= 128, "from 1 to 128"),  # each has a cache of its own
     "ctc_weight": (lambda x: 0.0 <= x < 1.0, "0 (off) or more and below 1"),
     "top_k": (lambda n: n >= 0, "0 (off) or more"),
     "top_p": (lambda x: 0.0 < x <= 1.0, "above 0 and at most 1 (off)"),

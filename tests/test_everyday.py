@@ -133,6 +133,7 @@ def test_what_is_asked_about_is_not_written_over(nano_omni_dir, tmp_path, capsys
         (["--text", "a", "--device", "hpu"], "the device 'hpu'"),
         (["--text", "a", "--prefill_chunk", "9" * 30], "prefill_chunk"),
         (["--text", "a", "--max_new_tokens", "9" * 5000], "max_new_tokens"),
+        (["--text", "a", "--num_beams", "100000"], "num_beams must be from 1 to 128"),
         (["--bogus"], "unknown argument --bogus"), (["--txt", "a"], "did you mean --text"),
         (["--text", "a", "--limit", "max_seconds=1e-9"], "max_seconds must be at least"),
         (["--text", "a", "--limit", "video_frames=2e9"], "video_frames must be at most"),
