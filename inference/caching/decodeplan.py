@@ -9,6 +9,7 @@ from dataclasses import dataclass
 
 from inference.caching.planfile import NEAR
 from models.errors import UserError
+from models.fields import LARGEST
 
 PLANS = ("none", "fixed", "auto")
 # Up to 512 tokens one pass is quickest; beyond, the scores of a whole prompt leave the CPU's caches.
@@ -39,8 +40,8 @@ def parse_table(text: str) -> tuple[Bucket, ...]:
     if buckets[-1].up_to is not None or None in limits or sorted(set(limits)) != limits:
         raise UserError(f"decode_table {text!r}: contexts must ascend, and the last be {ENDLESS}")
     sizes = [size for b in buckets for size in (b.up_to, b.query_chunk, b.window)]
-    if min((size for size in sizes if size is not None), default=1) < 1:
-        raise UserError(f"decode_table {text!r}: no size may be below 0")
+    if not all(1 <= size <= LARGEST for size in sizes if size is not None):
+        raise UserError(f"decode_table {text!r}: sizes are from 0 to {LARGEST}")
     return buckets
 
 

@@ -48,7 +48,7 @@ def test_tables_are_read_and_written():
 
 
 @pytest.mark.parametrize("text", ["", "5", "max:0", "9:0:0", "9:0:0,9:0:0,max:0:0", "max:x:0",
-                                  "max:0:0,9:0:0", "max:-1:0"])
+                                  "max:0:0,9:0:0", "max:-1:0", "max:99999999999999999999:0"])
 def test_bad_tables_are_refused(text):
     with pytest.raises(UserError, match="decode_table"):
         parse_table(text)
