@@ -27,6 +27,7 @@ from models.files import replacing
 
 MEDIA = ("image", "audio", "video")
 LOADING = ("ckpt_dir", "device", "dtype")
+OPENING = b'{"key": '  # of each line of answers
 
 
 @dataclasses.dataclass
@@ -141,15 +142,23 @@ def keyed(runs: list) -> list[tuple[str, dict]]:
 
 
 def finished(path: Path) -> set[str]:
-    """Keys already answered; failed runs and a last line that was cut off are removed."""
+    """Keys already answered; failed runs and a last line that was cut off are removed.
+
+    Raises:
+        UserError: the file holds anything else: it stays as it is.
+    """
     if not path.exists():
         return set()
     try:
         content = path.read_bytes()
-        lines = content[: content.rfind(b"\n") + 1].splitlines(keepends=True)
+        *lines, cut_off = content.split(b"\n")
+        if not cut_off.startswith(OPENING[: len(cut_off)]):
+            raise ValueError("its last line is another")
+        lines = [line + b"\n" for line in lines]
         read = [json.loads(line) for line in lines]
-        keys = {line["key"] for line in read if "error" not in line}
-        whole = b"".join(text for text, line in zip(lines, read, strict=True) if "error" not in line)
+        named = [(line["key"], "error" in line) for line in read]
+        keys = {key for key, failed in named if not failed}
+        whole = b"".join(line for line, (_, failed) in zip(lines, named, strict=True) if not failed)
         if whole != content:
             with replacing(path) as temporary:
                 temporary.write_bytes(whole)

@@ -56,6 +56,18 @@ def test_answers_equal_the_api_and_an_interrupted_run_goes_on(runs, omni, monkey
     assert len(asked) == 2
 
 
+@pytest.mark.parametrize("content", ["runs: [{text: hi}]", "a note", '{"error": "of mine"}\n', '{"key'])
+def test_a_file_that_holds_something_else_stays_as_it_is(content, runs, capsys):
+    out = runs.with_suffix(".mine")
+    out.write_text(content)
+    if content != '{"key':  # a first line that was cut off is ours
+        assert manifest.main([str(runs), "--out", str(out)]) == 2
+        assert "holds no answers of a manifest" in capsys.readouterr().err
+        assert out.read_text() == content
+    else:
+        assert manifest.finished(out) == set() and not out.read_text()
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
