@@ -21,6 +21,7 @@ import yaml
 
 from inference.config import GenerateConfig
 from inference.notice import show_notice
+from inference.output import check_writable
 from models.errors import Parser, UserError, one_line_errors, open_streams, tell
 from models.fields import misfits, shown
 from models.files import replacing
@@ -180,7 +181,7 @@ def answer(omni, run: dict, folder: Path) -> str:
 def run_manifest(path: Path, out: Path) -> int:
     """Answer what is not yet answered; returns the exit code, see `main`."""
     loading, runs = read_manifest(path)
-    done = finished(out)
+    done = finished(check_writable(out))
     waiting = [(key, run) for key, run in keyed(runs) if key not in done]
     wrong = {key: error for key, run in waiting if (error := fault(run))}
     for key, error in wrong.items():
@@ -239,6 +240,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("manifest", type=Path, help="YAML file of runs")
     parser.add_argument("--out", type=Path, help="default: the manifest's name with .jsonl")
     args = parser.parse_args(argv)
+    if args.manifest.is_dir():
+        raise UserError(f"{args.manifest} is a folder: name a YAML file of runs")
     out = args.out or args.manifest.with_suffix(".jsonl")
     warnings.showwarning = show_notice
     return run_manifest(args.manifest, out)

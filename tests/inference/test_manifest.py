@@ -1,6 +1,7 @@
 """Manifests: every run answered once, also after an interruption; mistakes named in one line."""
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -86,6 +87,19 @@ def test_mistakes_are_one_line_and_code_2(tmp_path, capsys, text, words):
     assert error.startswith("error: ")
     assert len(error.splitlines()) == 1
     assert words in error
+
+
+@pytest.mark.parametrize("out", ["/dev/full", "pipe", "/no/such/folder/x.jsonl"])
+def test_answers_go_to_files_only(out, runs, capsys):
+    os.mkfifo(runs.parent / "pipe")
+    assert manifest.main([str(runs), "--out", str(runs.parent / out)]) == 2
+    assert out in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("path", ["", ".", "/"])
+def test_a_folder_is_no_manifest(path, capsys):
+    assert manifest.main([path]) == 2
+    assert "is a folder" in capsys.readouterr().err
 
 
 def test_the_shipped_example_is_a_manifest():
