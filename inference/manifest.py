@@ -58,7 +58,9 @@ def read_manifest(path: Path) -> tuple[dict, list[dict]]:
         raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not isinstance(content.get("runs", content.get("targets")), list):
         raise UserError(f"{path} needs a list called runs, or targets with runs")
-    targets = content.pop("targets", [])
+    targets = content.pop("targets", None) or []
+    if not isinstance(targets, list):
+        raise UserError(f"{path}: targets must be a list, not {shown(targets)}")
     content["runs"] = content.get("runs", []) + of_targets(targets, path)
     if unknown := sorted(map(str, content.keys() - {*LOADING, "defaults", "runs"})):
         raise UserError(f"{path}: unknown {', '.join(unknown)}")
@@ -67,7 +69,7 @@ def read_manifest(path: Path) -> tuple[dict, list[dict]]:
         if not isinstance(value, str):
             raise UserError(f"{path}: {key} must be a text, not {shown(value)}")
     if "ckpt_dir" in loading:
-        loading["folder"] = path.parent / Path(loading.pop("ckpt_dir")).expanduser()
+        loading["folder"] = path.parent / os.path.expanduser(loading.pop("ckpt_dir"))
     defaults = content.get("defaults") or {}
     if not isinstance(defaults, dict):
         raise UserError(f"{path}: defaults must be a set of keys and values, not {shown(defaults)}")
@@ -124,18 +126,27 @@ def checked(run) -> dict:
     return request | settings
 
 
+def as_json(run):
+    """A run with its keys as text; one that JSON cannot hold as text altogether, which is refused later."""
+    if isinstance(run, dict):
+        run = {str(key): value for key, value in run.items()}
+    try:
+        json.dumps(run, sort_keys=True, default=str)
+    except (TypeError, ValueError, RecursionError):  # dates as keys, or a run within itself
+        return shown(run)
+    return run
+
+
 def run_key(run, nth: int) -> str:
     """Names a run by what it asks; `nth` tells equal ones apart."""
-    text = json.dumps([run, nth], sort_keys=True, default=str, skipkeys=True)
+    text = json.dumps([run, nth], sort_keys=True, default=str)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
 
 
 def keyed(runs: list) -> list[tuple[str, dict]]:
     """Runs with their keys, in order."""
     named, count = [], {}
-    for run in runs:
-        if isinstance(run, dict):
-            run = {str(key): value for key, value in run.items()}
+    for run in map(as_json, runs):
         plain = run_key(run, 0)
         named.append((run_key(run, count.get(plain, 0)), run))
         count[plain] = count.get(plain, 0) + 1

@@ -77,6 +77,11 @@ def test_a_file_that_holds_something_else_stays_as_it_is(content, runs, capsys):
         ("runs: [{txt: hi}]", "unknown txt"),
         ("runs: [3]", "run 1"),
         ("run: []\nruns: []", "unknown run"),
+        ("runs: []\ntargets: 3", "targets must be a list"),
+        ("runs: [{text: a}]\nckpt_dir: ~nobody_here/x", "does not exist"),
+        ("runs: [{text: a, image: {1: b, c: d}}]", "a run is"),
+        ("runs: [{text: a, image: {2020-01-01: b}}]", "a run is"),
+        ("runs: [&a {text: b, image: *a}]", "a run is"),
     ],
 )
 def test_mistakes_are_one_line_and_code_2(tmp_path, capsys, text, words):
