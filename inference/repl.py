@@ -213,7 +213,7 @@ class Repl:
     def trace(self, typed: str) -> None:
         from inference.tracepage import write_page
 
-        path = (read_paths(typed) or [""])[0]
+        path = " ".join(read_paths(typed))
         if not path:
             raise UserError("/trace needs a name ending in .html")
         write_page(path, self.session, self.speech if self.sinks else None)

@@ -71,6 +71,9 @@ def test_a_name_may_have_blanks(repl, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     repl.handle("/save my chat.txt")
     assert (tmp_path / "my chat.txt").exists()
+    repl.handle("hello")
+    repl.handle("/trace my page.html")
+    assert (tmp_path / "my page.html").exists()
 
 
 def test_who_showed_a_broken_file_knows_what_waits(repl, tmp_path):
