@@ -24,6 +24,8 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--ckpt_dir", type=Path, default=SHIPPED, help="omni, or text alone")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the new folder")
     args = parser.parse_args(argv)
+    if args.out.resolve() == args.ckpt_dir.resolve():
+        raise UserError(f"{args.out} is the checkpoint itself and would be lost: name a new folder")
     omni = Omni.from_pretrained(args.ckpt_dir)
     if lacking := [name for name in FILES if not (omni.folder / name).is_file()]:
         make = f"python -m export.hf_tokenizer --ckpt_dir {omni.folder}"

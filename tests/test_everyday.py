@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import infer_chat
+from export import vllm
 from inference import Omni, manifest
 from inference.repl import read_paths
 from models.errors import UserError
@@ -148,6 +149,14 @@ def test_wrong_flags_are_one_line(flags, words, nano_omni_dir, capsys):
     out, err = capsys.readouterr()
     assert code == 2 and not out
     assert len(err.splitlines()) == 1 and words in err and len(err) < 300
+
+
+def test_a_checkpoint_is_not_exported_over_itself(nano_omni_dir, capsys):
+    before = (nano_omni_dir / "config.json").read_bytes()
+    folder = str(nano_omni_dir)
+    assert vllm.main(["--ckpt_dir", folder, "--out", f"{folder}/../{nano_omni_dir.name}"]) == 2
+    assert "would be lost" in capsys.readouterr().err
+    assert (nano_omni_dir / "config.json").read_bytes() == before
 
 
 @pytest.mark.parametrize("name", ["fuzz_omni_config_0_config.json", "fuzz_omni_config_2_config.json"])
