@@ -23,7 +23,7 @@ from data.scenes.several import sample_several, several_questions
 from data.scenes.sprites import require_styles
 from data.scenes.styles import STYLES, dress
 from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
-from models.errors import one_line_errors
+from models.errors import UserError, one_line_errors
 
 WIDTH, HEIGHT = 560, 300  # of a card, pixels
 COLUMNS = 3
@@ -101,6 +101,8 @@ def main(argv: list[str] | None = None) -> int:
         help="whose drawings (default: all those that are on this machine)",
     )
     args = parser.parse_args(argv)
+    if args.count < 1:
+        raise UserError(f"--count must be at least 1, not {args.count}")
     if args.objects == "all":
         require_styles(tuple(args.styles))
     rows = -(-args.count // COLUMNS)
@@ -109,7 +111,10 @@ def main(argv: list[str] | None = None) -> int:
         rng = random.Random(f"preview-{args.seed}-{i}")
         card = CARDS[args.what](rng, args.split, args.objects, tuple(args.styles), args.layout)
         sheet.paste(card, (i % COLUMNS * WIDTH, i // COLUMNS * HEIGHT))
-    sheet.save(args.out)
+    try:
+        sheet.save(args.out)
+    except (OSError, ValueError) as error:  # no such folder, or an ending that is no picture's
+        raise UserError(f"cannot write {args.out}: {getattr(error, 'strerror', None) or error}") from None
     return 0
 
 

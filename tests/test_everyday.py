@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import infer_chat
+from data import preview
 from export import vllm
 from inference import Omni, manifest
 from inference.repl import read_paths
@@ -182,6 +183,13 @@ def test_wrong_values_of_speaking_parts_are_told_when_loaded(part, field, value,
     (folder / "config.json").write_text(json.dumps(config))
     with pytest.raises(UserError, match=f"{part}|{field}"):
         Omni.from_pretrained(folder)
+
+
+@pytest.mark.parametrize(("out", "count"), [("x.txt", "1"), ("none/x.png", "1"), ("x.png", "0")])
+def test_a_sheet_of_pictures_that_cannot_be_written_is_one_line(out, count, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    assert preview.main(["--out", out, "--count", count, "--objects", "shapes", "--styles", "noto"]) == 2
+    assert capsys.readouterr().err.count("\n") == 1 and not os.listdir(tmp_path)
 
 
 @pytest.mark.parametrize("content", [b"", b"nonsense", b"\x0a\xff\xff\xff\xff"])
