@@ -12,7 +12,6 @@ import os
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the programs that are measured
 
-import argparse
 import sys
 from pathlib import Path
 
@@ -35,7 +34,7 @@ from benchmarks.start import bench_start
 from evaluation.speeds import save_speeds
 from inference.omni import Omni
 from models.checkpoint import write_json
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 
 BENCHES = {
     "cache": bench_cache,
@@ -62,7 +61,7 @@ OPTIONAL = {"serve", "realtime", "routers", "quantise", "share"}  # run where na
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
-    parser = argparse.ArgumentParser("benchmark.py", description=__doc__)
+    parser = Parser("benchmark.py", description=__doc__)
     parser.add_argument(
         "what", nargs="*", metavar="WHAT",
         help=f"any of {' '.join(BENCHES)}; default: all but {', '.join(sorted(OPTIONAL))}",

@@ -25,7 +25,7 @@ from evaluation.plots import stale_plots, write_plots
 from evaluation.results import read_results, save_section
 from evaluation.setting import Setting
 from evaluation.tables import stale, write
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
 SECTIONS = (
@@ -37,7 +37,7 @@ OTHERS = ("small_world",)  # of other weights: --ckpt_dir runs/nano/omni_sft_nan
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = Parser(description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("section", choices=(*SECTIONS, *OTHERS, "all", "tables"), help="what to measure")
     add("--ckpt_dir", type=Path, default=ROOT / "checkpoints" / "omni_sft_tiny", help="measured")

@@ -10,13 +10,13 @@ import sys
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported:
 # requests compute in several threads, and one that spins while it waits takes a core from another
 
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 
 NEEDED = "install what the server needs: pip install -r requirements-serve.txt"
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser("serve.py", description=__doc__, allow_abbrev=False)
+    parser = Parser("serve.py", description=__doc__, allow_abbrev=False)
     parser.add_argument("--host", default="127.0.0.1", help="default: this machine alone")
     parser.add_argument("--port", type=int, default=8000, help="0 = any free one; default: 8000")
     parser.add_argument(

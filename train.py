@@ -16,7 +16,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from models.errors import UserError, tell
+from models.errors import Parser, UserError, tell
 from models.lora import TARGETS, LoraConfig
 from training import distributed
 from training.config import PRESETS, apply_override, load_preset
@@ -32,7 +32,7 @@ REAL = ROOT.parent / "shared" / "data"
 
 def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = Parser(description=__doc__.split("\n")[0])
     add = parser.add_argument
     add("stage", metavar="stage", help=f"{' '.join(STAGES)}, or all (in that order); or {' '.join(EXTRA)}")
     add("--preset", default="tiny", help=f"sizes and lengths: {' '.join(PRESETS)}")

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import random
 import sys
 import textwrap
@@ -23,7 +22,7 @@ from data.scenes.several import sample_several, several_questions
 from data.scenes.sprites import require_styles
 from data.scenes.styles import STYLES, dress
 from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 
 WIDTH, HEIGHT = 560, 300  # of a card, pixels
 COLUMNS = 3
@@ -88,7 +87,7 @@ def here(styles: tuple[str, ...]) -> tuple[str, ...]:
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Draw a sheet of pictures and their questions.")
+    parser = Parser(description="Draw a sheet of pictures and their questions.")
     parser.add_argument("--out", type=Path, required=True, help="the sheet, a PNG")
     parser.add_argument("--seed", type=int, default=0, help="another sheet")
     parser.add_argument("--count", type=int, default=12, help="pictures on it")

@@ -9,7 +9,6 @@ the plain way. Runs are kept and resumed like any other.
 
 from __future__ import annotations
 
-import argparse
 import os
 import sys
 from copy import deepcopy
@@ -19,7 +18,7 @@ from typing import Any
 import torch
 
 from evaluation.results import Figure, save_section
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 from models.thinker import Thinker
 from training import distributed
 from training.config import identity, load_preset
@@ -78,7 +77,7 @@ def figures(name: str, runs: list[dict[str, float]]) -> dict[str, Figure]:
 
 def main(arguments: list[str] | None = None) -> None:
     """Train what is missing, measure all, write."""
-    parser = argparse.ArgumentParser("python -m evaluation.compare_attention")
+    parser = Parser("python -m evaluation.compare_attention")
     parser.add_argument("--preset", default="nano", help="whose Thinker is trained both ways")
     parser.add_argument("--steps", type=int, help="instead of the preset's")
     parser.add_argument("--seeds", type=int, default=3, help="runs of each")

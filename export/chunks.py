@@ -8,7 +8,6 @@ Each `chunk_N` is some of the layers with the keys and values that they keep, `e
 
 from __future__ import annotations
 
-import argparse
 import os
 import shutil
 import sys
@@ -31,7 +30,7 @@ from export.chunk_targets import need_package, to_coreml, to_onnx
 from inference.chunked.manifest import EMBEDDINGS, LM_HEAD, NAME, SUFFIXES, ChunkManifest
 from inference.chunked.plan import compute_plan
 from models.checkpoint import read_json
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 from models.thinker import Thinker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -152,7 +151,7 @@ def run(source: Path, out: Path, options: Options) -> tuple[ChunkManifest, str]:
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
-    parser = argparse.ArgumentParser("python -m export.chunks", description=__doc__.split("\n")[0])
+    parser = Parser("python -m export.chunks", description=__doc__.split("\n")[0])
     default = ROOT / "checkpoints" / "omni_sft_tiny"
     add = parser.add_argument
     add("--ckpt-dir", "--ckpt_dir", type=Path, default=default, help="ours, or any dense Qwen3's")

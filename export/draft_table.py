@@ -7,7 +7,6 @@ seconds; speculative decoding (inference/speculative/) checks every guess.
 
 from __future__ import annotations
 
-import argparse
 import random
 from collections.abc import Iterator
 from itertools import chain
@@ -21,7 +20,7 @@ from inference.generation import generate_batch
 from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.speculative.table import SHIPPED, DraftTable
-from models.errors import one_line_errors
+from models.errors import Parser, one_line_errors
 from models.tokenizer import Tokenizer
 
 CONVERSATIONS, SCENES = 20_000, 5_000  # ten seconds of counting
@@ -65,7 +64,7 @@ def own_answers(folder: Path, count: int) -> Iterator[tuple[list[int], list[int]
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m export.draft_table", description=__doc__)
+    parser = Parser(prog="python -m export.draft_table", description=__doc__)
     parser.add_argument("--out", type=Path, default=SHIPPED, help="default: the one that ships")
     parser.add_argument("--ckpt_dir", type=Path, default=Path("checkpoints/omni_sft_tiny"),
                         help="whose tokenizer")

@@ -9,7 +9,6 @@ no counterpart of them.
 
 from __future__ import annotations
 
-import argparse
 import sys
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -20,7 +19,7 @@ from sentencepiece import SentencePieceProcessor
 from export.hf_tokenizer import CHAT_TEMPLATE
 from inference.omni import Omni
 from inference.output import check_writable, replace_file
-from models.errors import UserError, needed, one_line_errors
+from models.errors import Parser, UserError, needed, one_line_errors
 from models.lora import merged_state
 from models.memory import PREFIX
 from models.omni import thinker_of
@@ -218,7 +217,7 @@ def run(folder: Path, out: Path | None, kind: str) -> Path:
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
-    parser = argparse.ArgumentParser("python -m export.gguf", description=__doc__.split("\n")[0])
+    parser = Parser("python -m export.gguf", description=__doc__.split("\n")[0])
     default = ROOT / "checkpoints" / "thinker_tiny"
     parser.add_argument("--ckpt_dir", type=Path, default=default, help="text alone, or an omni one")
     parser.add_argument("--out", type=Path, help="default: FOLDER-TYPE.gguf, in this folder")

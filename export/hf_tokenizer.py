@@ -8,7 +8,6 @@ these two small files are written, beside tokenizer.model, which stays the sourc
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -16,7 +15,7 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from models.checkpoint import read_json
-from models.errors import one_line_errors
+from models.errors import Parser, one_line_errors
 from models.files import replacing
 from models.tokenizer import IMAGE_TOKENS, ROLES, SPACE, SYMBOLS, Tokenizer
 
@@ -142,7 +141,7 @@ def write_hf_tokenizer(folder: Path) -> list[Path]:
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
-    parser = argparse.ArgumentParser("python -m export.hf_tokenizer", description=__doc__.split("\n")[0])
+    parser = Parser("python -m export.hf_tokenizer", description=__doc__.split("\n")[0])
     parser.add_argument("--ckpt_dir", type=Path, action="append", help="default: what ships")
     args = parser.parse_args(argv)
     for folder in args.ckpt_dir or [ROOT / "checkpoints" / name for name in SHIPPED]:

@@ -6,21 +6,20 @@ The folder holds config.json, model.safetensors and the tokenizer. vLLM serves i
 --thinker_url`, which sends pictures and sounds as embeddings (docs/scale.md).
 """
 
-import argparse
 import shutil
 import sys
 from pathlib import Path
 
 from export.hf_tokenizer import FILES
 from inference.omni import SHIPPED, Omni
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 from models.omni import thinker_of
 
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
-    parser = argparse.ArgumentParser("python -m export.vllm", description=__doc__.split("\n")[0])
+    parser = Parser("python -m export.vllm", description=__doc__.split("\n")[0])
     parser.add_argument("--ckpt_dir", type=Path, default=SHIPPED, help="omni, or text alone")
     parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the new folder")
     args = parser.parse_args(argv)

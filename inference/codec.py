@@ -31,7 +31,7 @@ from inference.omni import SHIPPED
 from inference.output import check_audio_path, check_writable, replace_file, write_audio
 from inference.synthesis import CHUNK, VOCODERS, waveform
 from models.codec import MelCodec
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 from models.mel import HOP, SAMPLE_RATE, log_mel
 from models.vocoder import Vocoder
 
@@ -133,9 +133,7 @@ def run_decode(args: argparse.Namespace) -> None:
 
 def build_parser() -> argparse.ArgumentParser:
     """Two commands, with the same order of names: from, to."""
-    parser = argparse.ArgumentParser(
-        "python -m inference.codec", description=__doc__.split("\n")[0]
-    )
+    parser = Parser("python -m inference.codec", description=__doc__.split("\n")[0])
     commands = parser.add_subparsers(required=True)
     for name, run, kinds in (
         ("encode", run_encode, ("IN.wav", f"OUT{SUFFIX}")),

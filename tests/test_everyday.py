@@ -6,6 +6,7 @@ import re
 import shutil
 import subprocess
 import sys
+from importlib import import_module
 from pathlib import Path
 
 import pytest
@@ -114,6 +115,17 @@ def test_output_onto_a_link_writes_what_it_names(nano_omni_dir, tmp_path):
         assert infer_chat.main(say) == 0
     assert link.is_symlink() and target.read_bytes()[:4] == b"RIFF" == lost.read_bytes()[:4]
     assert sorted(os.listdir(tmp_path)) == ["ahead.wav", "link.wav", "new.wav", "real.wav"]
+
+
+@pytest.mark.parametrize("name", [
+    "train", "serve", "evaluate", "benchmark", "inference.codec", "data.preview",
+    "export.chunks", "export.draft_table", "export.gguf", "export.vllm",
+])  # fmt: skip
+def test_wrong_flags_of_every_tool_are_one_line(name, capsys):
+    with pytest.raises(SystemExit, match="2"):
+        import_module(name).main(["--bogus"])
+    out, err = capsys.readouterr()
+    assert not out and err.startswith("error: ") and err.count("\n") == 1
 
 
 def test_what_is_asked_about_is_not_written_over(nano_omni_dir, tmp_path, capsys):

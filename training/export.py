@@ -8,7 +8,6 @@ all. It trains nothing and measures nothing: the scores in a card are filled in 
 
 from __future__ import annotations
 
-import argparse
 import json
 import shutil
 import sys
@@ -18,7 +17,7 @@ from typing import Any
 
 from data.dialogue.out_of_scope import quiz
 from models.checkpoint import read_tensors, write_json
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 from models.files import replace_folder
 from models.ngram_lm import FILE, NgramLM
 from models.omni import OmniModel
@@ -158,7 +157,7 @@ def check_size(folders: list[Path]) -> None:
 
 def main(arguments: list[str] | None = None) -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = Parser(description=__doc__.split("\n")[0])
     parser.add_argument("--preset", choices=PRESETS, default="tiny", help="that was trained")
     parser.add_argument("--runs_dir", type=Path, help="training runs (runs/PRESET)")
     parser.add_argument("--data_dir", type=Path, help="generated data (build/data/PRESET)")

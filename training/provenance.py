@@ -10,7 +10,6 @@ holds the first losses of a run against those of a record, and ends with 1 where
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -20,7 +19,7 @@ from typing import Any
 
 import torch
 
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 from models.processor import machine
 from training import state
 from training.distributed import World
@@ -86,7 +85,7 @@ def apart(run_dir: Path, record: Path) -> tuple[int, float]:
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Hold a run's first losses against a record's.")
+    parser = Parser(description="Hold a run's first losses against a record's.")
     parser.add_argument("run", type=Path, help="folder of a run")
     parser.add_argument("record", type=Path, help="training/<stage>.json of a checkpoint")
     parser.add_argument("--within", type=float, default=0.02, help="share that is noise of another machine")
