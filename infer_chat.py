@@ -36,7 +36,7 @@ from inference.output import (
 from inference.progress import ProgressBar
 from inference.subtitles import FORMATS, check_transcript_path, line, write_transcript
 from inference.timing import statistics
-from models.errors import Parser, UserError, one_line_errors, open_streams, output_lost
+from models.errors import Parser, UserError, one_line_errors, open_streams, output_lost, remark
 from models.fields import misfits
 
 if TYPE_CHECKING:
@@ -314,15 +314,15 @@ def report(
 ) -> None:
     """What was written, the statistics and the page that flags asked for."""
     if args.audio_out not in (None, STDOUT) and not args.quiet:
-        print(f"wrote {args.audio_out}: {seconds:.1f} s", file=sys.stderr)
+        remark(f"wrote {args.audio_out}: {seconds:.1f} s")
     if args.stats and session is not None and session.generator.ids:
-        print(statistics(session.generator), file=sys.stderr)
+        remark(statistics(session.generator))
     if args.trace:
         from inference.tracepage import write_page
 
         write_page(args.trace, session, speech)
         if not args.quiet:
-            print(f"wrote {args.trace}: open it in a browser", file=sys.stderr)
+            remark(f"wrote {args.trace}: open it in a browser")
 
 
 def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
@@ -337,7 +337,7 @@ def transcribe(omni, args: argparse.Namespace, settings: dict) -> int:
     if args.transcript_out is not None:
         write_transcript(args.transcript_out, found)
         if not args.quiet:
-            print(f"wrote {args.transcript_out}: {len(found)} segments", file=sys.stderr)
+            remark(f"wrote {args.transcript_out}: {len(found)} segments")
     return 0
 
 

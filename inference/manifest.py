@@ -22,7 +22,7 @@ import yaml
 from inference.config import GenerateConfig
 from inference.notice import show_notice
 from inference.output import check_writable
-from models.errors import Parser, UserError, one_line_errors, open_streams, tell
+from models.errors import Parser, UserError, one_line_errors, open_streams, remark, tell
 from models.fields import misfits, shown
 from models.files import replacing
 
@@ -197,12 +197,12 @@ def run_manifest(path: Path, out: Path) -> int:
     wrong = {key: error for key, run in waiting if (error := fault(run))}
     for key, error in wrong.items():
         number = [name for name, _ in keyed(runs)].index(key) + 1
-        print(f"error: {path}, run {number}: {error}", file=sys.stderr)
+        remark(f"error: {path}, run {number}: {error}")
     if wrong and len(wrong) == len(waiting):
         return 2
     failed = answer_all(loading, waiting, wrong, path, out) if waiting else 0
     count = len(waiting) - failed
-    print(f"{count} answered{f', {failed} failed' if failed else ''}, in {out}", file=sys.stderr)
+    remark(f"{count} answered{f', {failed} failed' if failed else ''}, in {out}")
     return 1 if failed else 0
 
 

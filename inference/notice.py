@@ -4,10 +4,11 @@ They are Python warnings of their own class, so a program can catch or silence t
 command line can print each as one line. Failures are not notices: they are `UserError`s.
 """
 
-import sys
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+
+from models.errors import remark
 
 _held: list[str] | None = None  # notices that wait until an answer is whole
 
@@ -26,7 +27,7 @@ def show_notice(message, category, filename, lineno, file=None, line=None) -> No
     if _held is not None:
         _held.append(str(message))
     else:
-        print(f"notice: {message}", file=sys.stderr, flush=True)
+        remark(f"notice: {message}")
 
 
 @contextmanager

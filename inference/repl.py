@@ -21,7 +21,7 @@ from inference.omni import Omni
 from inference.output import AUDIO_FORMATS, check_audio_path, write_audio, write_text
 from inference.session import CHANGEABLE
 from inference.timing import statistics
-from models.errors import UserError, in_one_line
+from models.errors import UserError, in_one_line, tell
 
 HELP = """\
 /image PATH   show a picture with the next message     /audio PATH  let it hear a recording
@@ -90,7 +90,7 @@ class Repl:
                 told = in_one_line(error)
                 if told is None:
                     raise
-                print(f"error: {told}", file=sys.stderr, flush=True)
+                tell(told)
 
     def handle(self, line: str) -> None:
         """One line: a command, or a message with whatever media wait for it."""

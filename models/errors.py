@@ -85,8 +85,21 @@ def in_brief(error: Exception) -> str:
 
 def tell(error: UserError) -> int:
     """Print an error as one line; returns the exit code."""
-    print("error:", error, file=sys.stderr)
+    remark(f"error: {error}")
     return 2
+
+
+def remark(line: str) -> None:
+    """A line on stderr; where that takes none, the work goes on without."""
+    try:
+        print(line, file=sys.stderr, flush=True)
+    except OSError:
+        to_nowhere(2)
+
+
+def to_nowhere(number: int) -> None:
+    """Send a standard stream to where nothing is: what Python still holds causes no error at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), number)
 
 
 def open_streams() -> None:
@@ -108,8 +121,7 @@ def open_streams() -> None:
 
 def output_lost(error: OSError) -> int:
     """What happens when stdout takes no more: one line, unless its reader has left (`| head`)."""
-    lost = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(lost, 1)  # what Python still holds goes nowhere, without a second error at exit
+    to_nowhere(1)
     if isinstance(error, BrokenPipeError):
         return 0
     return tell(UserError(f"cannot write the answer: {error.strerror or error}"))

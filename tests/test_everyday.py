@@ -87,6 +87,12 @@ def test_a_full_disk_is_one_line_and_a_closed_stderr_no_matter(chat, tmp_path):
     assert code == 0 and out.strip()
 
 
+def test_a_stderr_that_takes_nothing_is_no_matter(chat, tmp_path):
+    out = tmp_path / "x.wav"
+    assert shell(f"{chat} --say Hello --audio_out '{out}' 2> /dev/full")[0] == 0 and out.exists()
+    assert shell(f"{chat} --image missing.png 2> /dev/full")[0] == 2
+
+
 def test_no_home_and_one_that_cannot_be_written(chat, tmp_path):
     for home in (None, "/proc/nowhere"):
         code, out, err = shell(f"{chat} --text Hello --native off", HOME=home, XDG_CACHE_HOME=None)
