@@ -3,10 +3,13 @@
 import copy
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from serving.encoding import WIRE_RATE
 from serving.errors import ApiError
+from serving.schema import Voice
+
+MAX_FIELDS = 64  # of an object: each unknown one would be told of, a million hold up everybody
 
 Modalities = Annotated[list[Literal["text", "audio"]], Field(min_length=1, max_length=1)]
 Instructions = Annotated[str, Field(max_length=100_000)]
@@ -16,6 +19,13 @@ Speed = Annotated[float, Field(allow_inf_nan=False)]
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_size(cls, values: Any) -> Any:
+        if isinstance(values, dict) and len(values) > MAX_FIELDS:
+            raise ValueError(f"an object may have {MAX_FIELDS} fields")
+        return values
 
 
 class Format(Strict):
@@ -48,7 +58,7 @@ class Input(Strict):
 
 class Output(Strict):
     format: Format = Field(default_factory=Format)
-    voice: str | dict[str, str] = ""
+    voice: Voice = ""
     speed: Speed = 1.0
 
 
@@ -71,7 +81,7 @@ class Session(Strict):
 
 
 class ResponseOutput(Strict):
-    voice: str | dict[str, str] | None = None
+    voice: Voice | None = None
     format: Format | None = None
 
 

@@ -26,6 +26,7 @@ from serving.engine import MAX_ROWS, Engine
 from serving.errors import ApiError
 from serving.metrics import Metrics
 from serving.remote import RemoteEngine
+from serving.schema import Voice, VoiceId
 from serving.speaking import Sentence, SpeechEngine, breaths
 from serving.thinking import MOST, ThinkingEngine
 
@@ -143,10 +144,10 @@ class Service:
             self._voices = (await self.work("encode", lambda: self.omni.speaker)).voices
         return self._voices
 
-    async def speech(self, voice: str | dict | None, speed: float, param: str = "voice") -> Speech:
+    async def speech(self, voice: Voice | None, speed: float, param: str = "voice") -> Speech:
         """How to speak, checked."""
         await self.voices()
-        name = voice.get("id") if isinstance(voice, dict) else voice
+        name = voice.id if isinstance(voice, VoiceId) else voice
         name = None if name in DEFAULT_VOICES else name
         try:
             self.omni.check_speech(voice=name, speed=speed)
