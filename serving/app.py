@@ -9,6 +9,7 @@ from fastapi import FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from serving import audio, chat, realtime, trace
@@ -74,8 +75,9 @@ def add_errors(app: FastAPI) -> None:
     async def _(_: Request, error: ApiError):
         return answered(error)
 
+    @app.exception_handler(ClientDisconnect)  # within an upload
     @app.exception_handler(Gone)
-    async def _(_: Request, __: Gone):
+    async def _(_: Request, __: Exception):
         return Response(status_code=GONE)
 
     @app.exception_handler(RequestValidationError)
