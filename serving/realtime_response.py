@@ -22,7 +22,7 @@ STATUS = {"stop": "completed", "length": "incomplete"}
 
 
 class Response:
-    """An answer to the conversation as it is now."""
+    """An answer to the conversation as it is when `run` begins; it is announced at once."""
 
     def __init__(self, connection: "Connection", settings: ResponseSettings) -> None:
         self.connection, self.service = connection, connection.service
@@ -41,10 +41,10 @@ class Response:
         self.answer: Answer | None = None
         self.task: asyncio.Task | None = None
         self.ended, self.reason = False, "client_cancelled"
+        connection.send("response.created", response=self._shown("in_progress"))
 
     async def run(self) -> None:
         """Make and send it; whatever happens, `response.done` ends it."""
-        self.connection.send("response.created", response=self._shown("in_progress"))
         try:
             with self.service.place():
                 status, details = await self._make(), None
