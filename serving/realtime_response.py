@@ -37,7 +37,6 @@ class Response:
         self.voice = given or session.audio.output.voice
         self.speed = session.audio.output.speed
         self.item: Item | None = None
-        self.before: str | None = None  # id of the item before it
         self.answer: Answer | None = None
         self.task: asyncio.Task | None = None
         self.ended, self.reason = False, "client_cancelled"
@@ -109,7 +108,7 @@ class Response:
             "response.output_item.added", response_id=self.id, output_index=0,
             item=self.item.shown(),
         )
-        self.before = self.connection.add(self.item, done=False)
+        self.connection.add(self.item, done=False)
         send("response.content_part.added", **self._about(), part=self._part())
 
     def _part(self) -> dict:
@@ -148,7 +147,7 @@ class Response:
                 "response.output_item.done", response_id=self.id, output_index=0,
                 item=self.item.shown(),
             )
-            send("conversation.item.done", item=self.item.shown(), previous_item_id=self.before)
+            self.connection.tell(self.item, "done")
         if status == "incomplete":
             details = {"type": "incomplete", "reason": "max_output_tokens"}
         send("response.done", response=self._shown(status, details))

@@ -1,6 +1,7 @@
-"""Settings of a realtime session: what they are at first, and `session.update`."""
+"""Events of a realtime client; settings of its session: what they are at first, and `session.update`."""
 
 import copy
+import json
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
@@ -98,6 +99,19 @@ class ResponseSettings(Strict):
     audio: ResponseAudio | None = None
     conversation: Literal["auto"] | None = None
     metadata: dict[str, Any] | None = None
+
+
+def parse_event(message: dict) -> dict:
+    """A frame as an event."""
+    if message.get("text") is None:
+        raise ApiError("events are JSON in text frames", code="invalid_event")
+    try:
+        event = json.loads(message["text"])
+    except (ValueError, RecursionError):
+        raise ApiError("the event is not valid JSON", code="invalid_event") from None
+    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+        raise ApiError("an event is an object with a type", code="invalid_event")
+    return event
 
 
 def checked(kind: type[BaseModel], values: Any, param: str) -> BaseModel:

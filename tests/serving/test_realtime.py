@@ -29,3 +29,23 @@ def test_an_answer_stopped_before_it_begins_was_announced():
         return [event["type"] for event in sent(connection)]
 
     assert asyncio.run(run()) == ["response.created", "response.done"]
+
+
+def test_an_item_is_told_with_the_one_before_it_as_they_are():
+    """The one before an answer may be deleted while it is made."""
+    async def run() -> list[dict]:
+        service = SimpleNamespace(conversations=SimpleNamespace(check_pictures=None), work=nothing)
+        connection = Connection(service, None, Session())
+        for name in "abc":
+            await connection.handlers["conversation.item.create"](said("Hi", id=name))
+        await connection.handlers["conversation.item.delete"]({"item_id": "b"})
+        connection.tell(connection.items["c"], "done")
+        return sent(connection)
+
+    events = asyncio.run(run())
+    told = [(e["item"]["id"], e["previous_item_id"]) for e in events if e["type"].endswith("item.done")]
+    assert told == [("a", None), ("b", "a"), ("c", "b"), ("c", "a")]
+
+
+async def nothing(*_) -> None:
+    pass
