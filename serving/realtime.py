@@ -244,7 +244,8 @@ class Connection:
         """Make an item of a recording."""
         before = next(reversed(self.items), None)
         self.send("input_audio_buffer.committed", item_id=item_id, previous_item_id=before)
-        item = Item(item_id, "user", words=words or self._words(samples))
+        words = words or self._words(samples)
+        item = Item(item_id, "user", words=words, heard_seconds=len(samples) / RATE)
         self.add(item)
         self._background(self._tell_words(item))
 
@@ -258,7 +259,7 @@ class Connection:
             self.send(f"{kind}.failed", **about, error=error.body()["error"])
             return
         if self.session.audio.input.transcription is not None:
-            self.send(f"{kind}.completed", **about, transcript=words)
+            self.send(f"{kind}.completed", **about, transcript=words, usage=item.usage)
 
     # ---- the conversation
 

@@ -3,6 +3,7 @@
 import asyncio
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
 pytest.importorskip("serving.app", reason="the server lacks a package: requirements-dev.txt")
@@ -45,6 +46,23 @@ def test_an_item_is_told_with_the_one_before_it_as_they_are():
     events = asyncio.run(run())
     told = [(e["item"]["id"], e["previous_item_id"]) for e in events if e["type"].endswith("item.done")]
     assert told == [("a", None), ("b", "a"), ("c", "b"), ("c", "a")]
+
+
+def test_a_transcript_is_as_the_official_client_wants_it():
+    openai = pytest.importorskip("openai.types.realtime", reason="no openai: requirements-dev.txt")
+
+    async def heard(_) -> str:
+        return "Hello."
+
+    async def run() -> dict:
+        connection = Connection(SimpleNamespace(transcribe=heard), None, Session())
+        connection.buffer = np.zeros(24_000, np.float32)  # 1.5 s at 16 kHz
+        await connection.handlers["input_audio_buffer.commit"]({})
+        await asyncio.gather(*connection.tasks)
+        return sent(connection)[-1]
+
+    kind = openai.ConversationItemInputAudioTranscriptionCompletedEvent
+    assert kind.model_validate(asyncio.run(run())).usage.seconds == 1.5
 
 
 async def nothing(*_) -> None:
