@@ -78,8 +78,8 @@ class Response:
         speech = None
         if self.speaks:
             speech = await self.service.speech(self.voice, self.speed, "voice")
-        most = {} if self.most == "inf" else {"max_new_tokens": self.most}
-        config = self.service.config(most)
+        most = self.service.engine.capacity if self.most == "inf" else self.most
+        config = self.service.config({"max_new_tokens": most})
         prompt = "\n".join(filter(None, [self.instructions, *system])) or None
         prepared = await self.service.prepare(prompt, answerable(turns), config)
         self.answer = Answer(self.service, prepared, config, speech, began=began)

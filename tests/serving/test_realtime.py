@@ -1,6 +1,7 @@
 """Events of a realtime session, without a socket or a model."""
 
 import asyncio
+from contextlib import nullcontext
 from types import SimpleNamespace
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 pytest.importorskip("serving.app", reason="the server lacks a package: requirements-dev.txt")
 
+from serving.errors import ApiError
 from serving.realtime import Connection
 from serving.realtime_session import Session
 
@@ -63,6 +65,28 @@ def test_a_transcript_is_as_the_official_client_wants_it():
 
     kind = openai.ConversationItemInputAudioTranscriptionCompletedEvent
     assert kind.model_validate(asyncio.run(run())).usage.seconds == 1.5
+
+
+def test_inf_is_what_the_context_holds():
+    wanted = []
+
+    def config(settings):
+        wanted.append(settings)
+        raise ApiError("enough")
+
+    async def run() -> None:
+        service = SimpleNamespace(
+            conversations=SimpleNamespace(check_pictures=None), work=nothing, config=config,
+            engine=SimpleNamespace(capacity=1024), place=nullcontext,
+        )
+        connection = Connection(service, None, Session(output_modalities=["text"]))
+        await connection.handlers["conversation.item.create"](said("Hi"))
+        for most in ("inf", 7):
+            await connection.handlers["response.create"]({"response": {"max_output_tokens": most}})
+            await connection.response.task
+
+    asyncio.run(run())
+    assert wanted == [{"max_new_tokens": 1024}, {"max_new_tokens": 7}]
 
 
 async def nothing(*_) -> None:
