@@ -85,7 +85,12 @@ def parse(messages: list[Message], spoken: dict[str, str]) -> tuple[str | None, 
             add(turns[-1], message, param)
     if not turns or turns[-1].reply is not None:
         raise ApiError("the last message must be the user's", param="messages")
-    return "\n".join(filter(None, system)) or None, turns
+    return "\n".join(filter(None, system)) or None, [*answerable(turns[:-1]), turns[-1]]
+
+
+def answerable(turns: list[Asking]) -> list[Asking]:
+    """Turns with something in them; the page may have lost a recording that an old one was."""
+    return [turn for turn in turns if turn.text.strip() or turn.media]
 
 
 def joined(before: str | None, text: str) -> str:

@@ -146,8 +146,3 @@ async def turns_of(items: list[Item]) -> tuple[list[str], list[Asking]]:
         turns[-1].text = " ".join(filter(None, [turns[-1].text, words, item.text]))
         turns[-1].media += item.media
     return system, turns
-
-
-def answerable(turns: list[Asking]) -> list[Asking]:
-    """Turns with something in them."""
-    return [turn for turn in turns if turn.text.strip() or turn.media]

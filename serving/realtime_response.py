@@ -7,9 +7,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from serving.answer import Answer, Sound
+from serving.conversation import answerable
 from serving.encoding import WIRE_RATE, PcmEncoder
 from serving.errors import ApiError
-from serving.realtime_items import Item, answerable, turns_of
+from serving.realtime_items import Item, turns_of
 from serving.realtime_session import ResponseSettings
 from serving.service import new_id
 from serving.streaming import finished
