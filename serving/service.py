@@ -17,7 +17,7 @@ import numpy as np
 
 from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE
-from inference.normalisation import can_say, normalise
+from inference.normalisation import normalise
 from inference.omni import Omni
 from models.errors import UserError
 from models.omni import OmniModel
@@ -160,10 +160,13 @@ class Service:
     ) -> AsyncIterator[np.ndarray]:
         """Sound of sentences as they come, float32 chunks (samples,) at 16 kHz."""
         async for sentence in sentences:
-            if can_say(sentence):
-                for words in breaths(normalise(sentence), how.speed):
-                    async for chunk in self._said(words, how):
-                        yield chunk
+            try:
+                words = normalise(sentence)
+            except UserError:  # nothing in it can be said
+                continue
+            for part in breaths(words, how.speed):
+                async for chunk in self._said(part, how):
+                    yield chunk
 
     async def _said(self, words: list[str], how: Speech) -> AsyncIterator[np.ndarray]:
         """The sound of what is said at once."""
