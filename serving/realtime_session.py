@@ -7,7 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from serving.encoding import WIRE_RATE
-from serving.errors import ApiError
+from serving.errors import ApiError, invalid
 from serving.schema import Voice
 
 MAX_FIELDS = 64  # of an object: each unknown one would be told of, a million hold up everybody
@@ -119,9 +119,7 @@ def checked(kind: type[BaseModel], values: Any, param: str) -> BaseModel:
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join([param, *map(str, first["loc"])])
-        raise ApiError(f"{where}: {first['msg']}"[:300], code="invalid_value", param=where) from None
+        raise invalid(error.errors(), param) from None
 
 
 def updated(session: Session, values: Any) -> Session:
