@@ -14,6 +14,7 @@ MAX_PARTS = 32
 FIRST = {"fail_fast": True}  # one wrong item is told of: a million would hold up everybody
 HARMLESS = frozenset({
     *("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"),
+    *("prompt_cache_options", "prompt_cache_retention"),
     *("parallel_tool_calls", "prediction", "reasoning_effort", "verbosity"),
 })
 OFF = {  # allowed at the value that means "off"

@@ -39,3 +39,8 @@ def test_of_a_session_too():
         with pytest.raises(ApiError) as caught:
             updated(Session(), values)
         assert caught.value.param == param
+
+
+def test_what_changes_no_answer_is_passed_over():
+    for name in ("user", "store", "metadata", "prompt_cache_retention", "prompt_cache_options"):
+        ChatBody.model_validate(USER | {name: {"any": "thing"}})
