@@ -100,7 +100,7 @@ def joined(before: str | None, text: str) -> str:
 def text_of(message: Message, param: str) -> str:
     """The text of a message that may hold nothing else."""
     if isinstance(message.content, str) or message.content is None:
-        return message.content or ""
+        return message.content or message.refusal or ""
     for part in message.content:
         if part.type not in ("text", "refusal"):
             raise ApiError(f"a {message.role} message holds text only", param=param)

@@ -72,6 +72,9 @@ class Message(BaseModel):
     role: Literal["system", "developer", "user", "assistant"]
     content: Text | Annotated[list[Part], Field(max_length=MAX_PARTS, **FIRST)] | None = None
     audio: MessageAudio | None = None  # a spoken answer, by the id it came with
+    refusal: Text | None = None
+    tool_calls: Annotated[list, Field(max_length=0)] | None = None
+    function_call: None = None
 
 
 class AudioOut(BaseModel):
