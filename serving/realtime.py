@@ -142,7 +142,7 @@ class Connection:
     async def _update(self, event: dict) -> None:
         session = updated(self.session, event.get("session"))
         out = session.audio.output
-        speech = await self.service.speech(out.voice, out.speed, "session.audio.output")
+        speech = await self.service.speech(out.voice, out.speed, "session.audio.output.")
         out.voice = speech.voice
         turns_changed = session.audio.input.turn_detection != self.session.audio.input.turn_detection
         self.session = session

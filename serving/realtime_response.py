@@ -78,7 +78,7 @@ class Response:
             return "completed"  # nothing was said
         speech = None
         if self.speaks:
-            speech = await self.service.speech(self.voice, self.speed, "voice")
+            speech = await self.service.speech(self.voice, self.speed, "response.audio.output.")
         most = self.service.engine.capacity if self.most == "inf" else self.most
         config = self.service.config({"max_new_tokens": most})
         prompt = "\n".join(filter(None, [self.instructions, *system])) or None

@@ -144,15 +144,16 @@ class Service:
             self._voices = (await self.work("encode", lambda: self.omni.speaker)).voices
         return self._voices
 
-    async def speech(self, voice: Voice | None, speed: float, param: str = "voice") -> Speech:
-        """How to speak, checked."""
+    async def speech(self, voice: Voice | None, speed: float, under: str = "") -> Speech:
+        """How to speak, checked; `under` is what stands before `voice` and `speed` in the request."""
         await self.voices()
         name = voice.id if isinstance(voice, VoiceId) else voice
         name = None if name in DEFAULT_VOICES else name
-        try:
-            self.omni.check_speech(voice=name, speed=speed)
-        except UserError as error:
-            raise ApiError(str(error), code="invalid_value", param=param) from None
+        for field, value in (("voice", name), ("speed", speed)):
+            try:
+                self.omni.check_speech(**{field: value})
+            except UserError as error:
+                raise ApiError(str(error), code="invalid_value", param=under + field) from None
         return Speech(name or self.omni.speaker.voices[0], speed)
 
     async def speak(

@@ -25,7 +25,7 @@ async def page(service: Service, body: ChatBody, request: Request) -> str:
     config = service.config(body.settings())
     speech = None
     if body.speaks and body.audio is not None:
-        speech = await service.speech(body.audio.voice, body.audio.speed, "audio.voice")
+        speech = await service.speech(body.audio.voice, body.audio.speed, "audio.")
     with service.place():
         work = service.work("compute", make, service, system, turns, config, speech)
         return await unless_gone(request, work)

@@ -12,6 +12,7 @@ pytest.importorskip("serving.app", reason="the server lacks a package: requireme
 from inference import Omni
 from inference.normalisation import normalise
 from models.errors import UserError
+from serving.errors import ApiError
 from serving.service import Service, Speech, listed
 from serving.speaking import CAPACITY, LETTERS, Sentence, SpeechEngine, breaths
 
@@ -80,6 +81,19 @@ def test_what_cannot_be_said_is_passed_over():
         return said
 
     assert asyncio.run(run()) == [["yes", "."], ["no", "."]]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "param"), [(("nobody", 1.0), "audio.voice"), ((None, 9.0), "audio.speed")]
+)
+def test_what_is_wrong_with_a_voice_or_a_speed_is_named(wrong, param):
+    async def loaded() -> None:
+        pass
+
+    service = SimpleNamespace(omni=Omni.from_pretrained(), voices=loaded)
+    with pytest.raises(ApiError) as caught:
+        asyncio.run(Service.speech(service, *wrong, "audio."))
+    assert caught.value.param == param
 
 
 def test_a_sentence_that_is_too_long_ends_alone():
