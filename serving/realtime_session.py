@@ -8,6 +8,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_valida
 
 from serving.encoding import WIRE_RATE
 from serving.errors import ApiError, invalid
+from serving.guard import MAX_VALUES
 from serving.schema import Voice
 
 MAX_FIELDS = 64  # of an object: each unknown one would be told of, a million hold up everybody
@@ -105,6 +106,8 @@ def parse_event(message: dict) -> dict:
     """A frame as an event."""
     if message.get("text") is None:
         raise ApiError("events are JSON in text frames", code="invalid_event")
+    if message["text"].count(",") > MAX_VALUES:
+        raise ApiError(f"an event may have {MAX_VALUES} values", code="invalid_event")
     try:
         event = json.loads(message["text"])
     except (ValueError, RecursionError):
