@@ -9,10 +9,11 @@ from fastapi import FastAPI, Request, WebSocket
 from fastapi.exceptions import RequestValidationError
 from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
+from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from serving import audio, chat, realtime, trace
-from serving.errors import ApiError, not_found
+from serving.errors import ApiError, invalid, not_found
 from serving.guard import Guard
 from serving.schema import ChatBody, SpeechBody
 from serving.service import MODEL, Service
@@ -74,18 +75,17 @@ def add_errors(app: FastAPI) -> None:
     async def _(_: Request, error: ApiError):
         return answered(error)
 
+    @app.exception_handler(ClientDisconnect)  # within an upload
     @app.exception_handler(Gone)
-    async def _(_: Request, __: Gone):
+    async def _(_: Request, __: Exception):
         return Response(status_code=GONE)
 
     @app.exception_handler(RequestValidationError)
     async def _(_: Request, error: RequestValidationError):
-        first = error.errors()[0]
-        places = [part for part in first["loc"] if part != "body"]
-        param = ".".join(map(str, places)) or None
-        message = first["msg"].removeprefix("Value error, ")
-        where = f"{param}: " if param else ""
-        return answered(ApiError(f"{where}{message}"[:500], 400, "invalid_value", param))
+        errors = error.errors()
+        if errors[0]["type"] == "json_invalid":
+            return answered(ApiError("the body is not valid JSON", code="invalid_json"))
+        return answered(invalid(errors))
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException):

@@ -77,7 +77,7 @@ async def ask(service: Service, body: ChatBody) -> Asked:
         raise ApiError("this checkpoint is text alone: it does not speak", param="modalities")
     speech = None
     if body.speaks:
-        speech = await service.speech(body.audio.voice, body.audio.speed, "audio.voice")
+        speech = await service.speech(body.audio.voice, body.audio.speed, "audio.")
     system, turns = parse(body.messages, service.spoken)
     prepared = await service.prepare(system, turns, config)
     if body.logprobs:

@@ -85,7 +85,12 @@ def parse(messages: list[Message], spoken: dict[str, str]) -> tuple[str | None, 
             add(turns[-1], message, param)
     if not turns or turns[-1].reply is not None:
         raise ApiError("the last message must be the user's", param="messages")
-    return "\n".join(filter(None, system)) or None, turns
+    return "\n".join(filter(None, system)) or None, [*answerable(turns[:-1]), turns[-1]]
+
+
+def answerable(turns: list[Asking]) -> list[Asking]:
+    """Turns with something in them; the page may have lost a recording that an old one was."""
+    return [turn for turn in turns if turn.text.strip() or turn.media]
 
 
 def joined(before: str | None, text: str) -> str:
@@ -95,7 +100,7 @@ def joined(before: str | None, text: str) -> str:
 def text_of(message: Message, param: str) -> str:
     """The text of a message that may hold nothing else."""
     if isinstance(message.content, str) or message.content is None:
-        return message.content or ""
+        return message.content or message.refusal or ""
     for part in message.content:
         if part.type not in ("text", "refusal"):
             raise ApiError(f"a {message.role} message holds text only", param=param)

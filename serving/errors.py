@@ -1,6 +1,10 @@
 """Errors in OpenAI's shape: {"error": {"message", "type", "param", "code"}} with an HTTP status."""
 
+import re
+
 TYPES = {401: "authentication_error", 403: "permission_error", 429: "rate_limit_error"}
+
+KIND = re.compile(r"body|(constrained-)?(str|int)|VoiceId|\w+\[.*\]")  # in a place, yet no field's name
 
 
 class ApiError(Exception):
@@ -45,3 +49,17 @@ def not_found(model: str) -> ApiError:
     return ApiError(
         f"The model {model[:80]!r} does not exist: use 'muomni'", 404, "model_not_found", "model"
     )
+
+
+def invalid(errors: list[dict], *under: str) -> ApiError:
+    """The most telling of pydantic's errors: of what may be a text or a list, that of what was given.
+
+    Args:
+        under: fields that the values are within.
+    """
+    told = max(errors, key=lambda one: (len(one["loc"]), not one["type"].endswith("_type")))
+    places = [*under, *(str(part) for part in told["loc"] if not KIND.fullmatch(str(part)))]
+    param = ".".join(places) or None
+    where = f"{param}: " if param else ""
+    message = told["msg"].removeprefix("Value error, ")
+    return ApiError(f"{where}{message}"[:500], code="invalid_value", param=param)

@@ -12,6 +12,7 @@ from urllib.parse import SplitResult, urlsplit
 from serving.errors import ApiError
 
 MAX_BODY = 32 * 2**20  # bytes
+MAX_VALUES = 100_000  # of a JSON body: parsing ten million takes seconds, in which nobody is answered
 UPLOAD_SECONDS = 60.0  # for a whole body
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 KEY_PROTOCOL = "openai-insecure-api-key."  # how a browser sends a key with a WebSocket
@@ -40,7 +41,7 @@ class Guard:
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
             return
-        upload = Upload(receive)
+        upload = Upload(receive, scope["headers"])
         started = False
 
         async def watched(message) -> None:
@@ -102,11 +103,12 @@ def key_of(headers: dict[str, str]) -> str:
 
 
 class Upload:
-    """A request's body, bounded in bytes and seconds."""
+    """A request's body, bounded in bytes, values and seconds."""
 
-    def __init__(self, receive) -> None:
+    def __init__(self, receive, headers: list[tuple[bytes, bytes]]) -> None:
         self.inner = receive
-        self.taken, self.done = 0, False
+        self.files = dict(headers).get(b"content-type", b"").lower().startswith(b"multipart/")
+        self.taken, self.values, self.done = 0, 0, False
         self.error: ApiError | None = None
         self.until = asyncio.get_running_loop().time() + UPLOAD_SECONDS
 
@@ -119,16 +121,19 @@ class Upload:
         except TimeoutError:
             self.error = ApiError("the upload took too long", 408, "request_timeout")
             raise self.error from None
-        self.taken += len(message.get("body", b""))
+        body = message.get("body", b"")
+        self.taken += len(body)
+        self.values += 0 if self.files else body.count(b",") + body.count(b"&")  # JSON, or a form
         self.done = not message.get("more_body", False)
-        if self.taken > MAX_BODY:
+        if self.taken > MAX_BODY or self.values > MAX_VALUES:
             self.error = too_large()
             raise self.error
         return message
 
 
 def too_large() -> ApiError:
-    return ApiError(f"a request may have {MAX_BODY // 2**20} MB", 413, "request_too_large")
+    most = f"{MAX_BODY // 2**20} MB and, but for files, {MAX_VALUES} values"
+    return ApiError(f"a request may have {most}", 413, "request_too_large")
 
 
 async def refuse(scope, receive, send, error: ApiError) -> None:

@@ -22,7 +22,7 @@ from serving.realtime_items import (
     read_item,
 )
 from serving.realtime_response import Response
-from serving.realtime_session import ResponseSettings, Session, checked, updated
+from serving.realtime_session import ResponseSettings, Session, checked, parse_event, updated
 from serving.service import MODEL, Service, new_id
 from serving.streaming import finished
 
@@ -142,7 +142,7 @@ class Connection:
     async def _update(self, event: dict) -> None:
         session = updated(self.session, event.get("session"))
         out = session.audio.output
-        speech = await self.service.speech(out.voice, out.speed, "session.audio.output")
+        speech = await self.service.speech(out.voice, out.speed, "session.audio.output.")
         out.voice = speech.voice
         turns_changed = session.audio.input.turn_detection != self.session.audio.input.turn_detection
         self.session = session
@@ -244,7 +244,8 @@ class Connection:
         """Make an item of a recording."""
         before = next(reversed(self.items), None)
         self.send("input_audio_buffer.committed", item_id=item_id, previous_item_id=before)
-        item = Item(item_id, "user", words=words or self._words(samples))
+        words = words or self._words(samples)
+        item = Item(item_id, "user", words=words, heard_seconds=len(samples) / RATE)
         self.add(item)
         self._background(self._tell_words(item))
 
@@ -258,20 +259,24 @@ class Connection:
             self.send(f"{kind}.failed", **about, error=error.body()["error"])
             return
         if self.session.audio.input.transcription is not None:
-            self.send(f"{kind}.completed", **about, transcript=words)
+            self.send(f"{kind}.completed", **about, transcript=words, usage=item.usage)
 
     # ---- the conversation
 
-    def add(self, item: Item, done: bool = True) -> str | None:
-        """Add an item to the end of the conversation; the id of the one before it."""
-        before = next(reversed(self.items), None)
+    def add(self, item: Item, done: bool = True) -> None:
+        """Add an item to the end of the conversation."""
         self.items[item.id] = item
         while len(self.items) > MAX_ITEMS or sum(i.size for i in self.items.values()) > MAX_BYTES:
             self.items.pop(next(iter(self.items)))  # both are far more than the context holds
-        self.send("conversation.item.added", item=item.shown(), previous_item_id=before)
+        self.tell(item, "added")
         if done:
-            self.send("conversation.item.done", item=item.shown(), previous_item_id=before)
-        return before
+            self.tell(item, "done")
+
+    def tell(self, item: Item, what: str) -> None:
+        """Say that an item was added, or is done, and which is before it."""
+        ids = [None, *self.items]
+        before = ids[ids.index(item.id) - 1] if item.id in self.items else None
+        self.send(f"conversation.item.{what}", item=item.shown(), previous_item_id=before)
 
     def _item(self, event: dict) -> Item:
         name = event.get("item_id")
@@ -342,16 +347,3 @@ class Connection:
 
 def ms(samples: int) -> int:
     return 1000 * samples // RATE
-
-
-def parse_event(message: dict) -> dict:
-    """A frame as an event."""
-    if message.get("text") is None:
-        raise ApiError("events are JSON in text frames", code="invalid_event")
-    try:
-        event = json.loads(message["text"])
-    except (ValueError, RecursionError):
-        raise ApiError("the event is not valid JSON", code="invalid_event") from None
-    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
-        raise ApiError("an event is an object with a type", code="invalid_event")
-    return event

@@ -25,6 +25,7 @@ class Item:
     text: str = ""
     media: list[Media] = field(default_factory=list)
     words: asyncio.Task | None = None  # the transcript of its recording
+    heard_seconds: float = 0.0  # of the recording
     sound_ms: float = 0.0  # of a spoken answer
     spoken: bool = False
     status: str = "completed"
@@ -50,6 +51,11 @@ class Item:
     def size(self) -> int:
         """Bytes of its pictures, characters of its text."""
         return len(self.text) + sum(len(one.content) for one in self.media)
+
+    @property
+    def usage(self) -> dict:
+        """What its transcript took, as OpenAI counts it."""
+        return {"type": "duration", "seconds": round(self.heard_seconds, 3)}
 
     def known_words(self) -> str | None:
         done = self.words.done() and not self.words.cancelled() and not self.words.exception()
@@ -109,6 +115,7 @@ def read_item(values: dict, name: str) -> tuple[Item, list[np.ndarray]]:
             item.media.append(from_data_uri(uri, "image", param))
         else:
             raise ApiError(f"{param}: a {role} item holds no {str(kind)[:40]!r}", param=param)
+    item.heard_seconds = sum(map(len, sounds)) / RATE
     return item, sounds
 
 
@@ -139,8 +146,3 @@ async def turns_of(items: list[Item]) -> tuple[list[str], list[Asking]]:
         turns[-1].text = " ".join(filter(None, [turns[-1].text, words, item.text]))
         turns[-1].media += item.media
     return system, turns
-
-
-def answerable(turns: list[Asking]) -> list[Asking]:
-    """Turns with something in them."""
-    return [turn for turn in turns if turn.text.strip() or turn.media]

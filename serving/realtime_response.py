@@ -7,9 +7,10 @@ from time import perf_counter
 from typing import TYPE_CHECKING
 
 from serving.answer import Answer, Sound
+from serving.conversation import answerable
 from serving.encoding import WIRE_RATE, PcmEncoder
 from serving.errors import ApiError
-from serving.realtime_items import Item, answerable, turns_of
+from serving.realtime_items import Item, turns_of
 from serving.realtime_session import ResponseSettings
 from serving.service import new_id
 from serving.streaming import finished
@@ -22,7 +23,7 @@ STATUS = {"stop": "completed", "length": "incomplete"}
 
 
 class Response:
-    """An answer to the conversation as it is now."""
+    """An answer to the conversation as it is when `run` begins; it is announced at once."""
 
     def __init__(self, connection: "Connection", settings: ResponseSettings) -> None:
         self.connection, self.service = connection, connection.service
@@ -37,14 +38,13 @@ class Response:
         self.voice = given or session.audio.output.voice
         self.speed = session.audio.output.speed
         self.item: Item | None = None
-        self.before: str | None = None  # id of the item before it
         self.answer: Answer | None = None
         self.task: asyncio.Task | None = None
         self.ended, self.reason = False, "client_cancelled"
+        connection.send("response.created", response=self._shown("in_progress"))
 
     async def run(self) -> None:
         """Make and send it; whatever happens, `response.done` ends it."""
-        self.connection.send("response.created", response=self._shown("in_progress"))
         try:
             with self.service.place():
                 status, details = await self._make(), None
@@ -78,9 +78,9 @@ class Response:
             return "completed"  # nothing was said
         speech = None
         if self.speaks:
-            speech = await self.service.speech(self.voice, self.speed, "voice")
-        most = {} if self.most == "inf" else {"max_new_tokens": self.most}
-        config = self.service.config(most)
+            speech = await self.service.speech(self.voice, self.speed, "response.audio.output.")
+        most = self.service.engine.capacity if self.most == "inf" else self.most
+        config = self.service.config({"max_new_tokens": most})
         prompt = "\n".join(filter(None, [self.instructions, *system])) or None
         prepared = await self.service.prepare(prompt, answerable(turns), config)
         self.answer = Answer(self.service, prepared, config, speech, began=began)
@@ -109,7 +109,7 @@ class Response:
             "response.output_item.added", response_id=self.id, output_index=0,
             item=self.item.shown(),
         )
-        self.before = self.connection.add(self.item, done=False)
+        self.connection.add(self.item, done=False)
         send("response.content_part.added", **self._about(), part=self._part())
 
     def _part(self) -> dict:
@@ -148,7 +148,7 @@ class Response:
                 "response.output_item.done", response_id=self.id, output_index=0,
                 item=self.item.shown(),
             )
-            send("conversation.item.done", item=self.item.shown(), previous_item_id=self.before)
+            self.connection.tell(self.item, "done")
         if status == "incomplete":
             details = {"type": "incomplete", "reason": "max_output_tokens"}
         send("response.done", response=self._shown(status, details))

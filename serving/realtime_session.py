@@ -1,12 +1,17 @@
-"""Settings of a realtime session: what they are at first, and `session.update`."""
+"""Events of a realtime client; settings of its session: what they are at first, and `session.update`."""
 
 import copy
+import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from serving.encoding import WIRE_RATE
-from serving.errors import ApiError
+from serving.errors import ApiError, invalid
+from serving.guard import MAX_VALUES
+from serving.schema import Voice
+
+MAX_FIELDS = 64  # of an object: each unknown one would be told of, a million hold up everybody
 
 Modalities = Annotated[list[Literal["text", "audio"]], Field(min_length=1, max_length=1)]
 Instructions = Annotated[str, Field(max_length=100_000)]
@@ -16,6 +21,13 @@ Speed = Annotated[float, Field(allow_inf_nan=False)]
 
 class Strict(BaseModel):
     model_config = ConfigDict(extra="forbid")
+
+    @model_validator(mode="before")
+    @classmethod
+    def _check_size(cls, values: Any) -> Any:
+        if isinstance(values, dict) and len(values) > MAX_FIELDS:
+            raise ValueError(f"an object may have {MAX_FIELDS} fields")
+        return values
 
 
 class Format(Strict):
@@ -48,7 +60,7 @@ class Input(Strict):
 
 class Output(Strict):
     format: Format = Field(default_factory=Format)
-    voice: str | dict[str, str] = ""
+    voice: Voice = ""
     speed: Speed = 1.0
 
 
@@ -71,7 +83,7 @@ class Session(Strict):
 
 
 class ResponseOutput(Strict):
-    voice: str | dict[str, str] | None = None
+    voice: Voice | None = None
     format: Format | None = None
 
 
@@ -90,14 +102,27 @@ class ResponseSettings(Strict):
     metadata: dict[str, Any] | None = None
 
 
+def parse_event(message: dict) -> dict:
+    """A frame as an event."""
+    if message.get("text") is None:
+        raise ApiError("events are JSON in text frames", code="invalid_event")
+    if message["text"].count(",") > MAX_VALUES:
+        raise ApiError(f"an event may have {MAX_VALUES} values", code="invalid_event")
+    try:
+        event = json.loads(message["text"])
+    except (ValueError, RecursionError):
+        raise ApiError("the event is not valid JSON", code="invalid_event") from None
+    if not isinstance(event, dict) or not isinstance(event.get("type"), str):
+        raise ApiError("an event is an object with a type", code="invalid_event")
+    return event
+
+
 def checked(kind: type[BaseModel], values: Any, param: str) -> BaseModel:
     """Values as a model; what is wrong with them is the client's error."""
     try:
         return kind.model_validate(values)
     except ValidationError as error:
-        first = error.errors()[0]
-        where = ".".join([param, *map(str, first["loc"])])
-        raise ApiError(f"{where}: {first['msg']}"[:300], code="invalid_value", param=where) from None
+        raise invalid(error.errors(), param) from None
 
 
 def updated(session: Session, values: Any) -> Session:

@@ -11,8 +11,10 @@ from pydantic import BaseModel, ConfigDict, Field, model_validator
 MAX_TEXT = 1_000_000  # characters of one text
 MAX_MESSAGES = 2048
 MAX_PARTS = 32
+FIRST = {"fail_fast": True}  # one wrong item is told of: a million would hold up everybody
 HARMLESS = frozenset({
     *("user", "metadata", "store", "service_tier", "safety_identifier", "prompt_cache_key"),
+    *("prompt_cache_options", "prompt_cache_retention"),
     *("parallel_tool_calls", "prediction", "reasoning_effort", "verbosity"),
 })
 OFF = {  # allowed at the value that means "off"
@@ -44,6 +46,13 @@ class Body(BaseModel):
         return self
 
 
+class VoiceId(BaseModel):
+    id: str
+
+
+Voice = str | VoiceId
+
+
 class Part(BaseModel):
     """A part of a message's content; which field it has goes by its type."""
 
@@ -61,12 +70,15 @@ class MessageAudio(BaseModel):
 
 class Message(BaseModel):
     role: Literal["system", "developer", "user", "assistant"]
-    content: Text | Annotated[list[Part], Field(max_length=MAX_PARTS)] | None = None
+    content: Text | Annotated[list[Part], Field(max_length=MAX_PARTS, **FIRST)] | None = None
     audio: MessageAudio | None = None  # a spoken answer, by the id it came with
+    refusal: Text | None = None
+    tool_calls: Annotated[list, Field(max_length=0)] | None = None
+    function_call: None = None
 
 
 class AudioOut(BaseModel):
-    voice: str | dict[str, str] | None = None
+    voice: Voice | None = None
     format: Literal["wav", "flac", "mp3", "opus", "pcm16", "pcm"] = "wav"
     speed: float = Field(1.0, allow_inf_nan=False)
 
@@ -80,8 +92,8 @@ class ChatBody(Body):
     """`POST /v1/chat/completions`. `top_k`, `min_p`, `repetition_penalty`, `think`: as vLLM's extras."""
 
     model: str = "muomni"
-    messages: list[Message] = Field(min_length=1, max_length=MAX_MESSAGES)
-    modalities: list[Literal["text", "audio"]] | None = None
+    messages: list[Message] = Field(min_length=1, max_length=MAX_MESSAGES, **FIRST)
+    modalities: list[Literal["text", "audio"]] | None = Field(None, max_length=2, **FIRST)
     audio: AudioOut | None = None
     stream: bool | None = False
     stream_options: StreamOptions | None = None
@@ -133,7 +145,7 @@ class SpeechBody(Body):
 
     model: str = "muomni"
     input: str = Field(min_length=1, max_length=4096)
-    voice: str | dict[str, str] | None = None
+    voice: Voice | None = None
     response_format: Literal["wav", "flac", "mp3", "opus", "pcm"] = "mp3"
     speed: float = Field(1.0, allow_inf_nan=False)
     stream_format: Literal["audio"] = "audio"

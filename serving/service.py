@@ -17,7 +17,7 @@ import numpy as np
 
 from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE
-from inference.normalisation import can_say, normalise
+from inference.normalisation import normalise
 from inference.omni import Omni
 from models.errors import UserError
 from models.omni import OmniModel
@@ -26,6 +26,7 @@ from serving.engine import MAX_ROWS, Engine
 from serving.errors import ApiError
 from serving.metrics import Metrics
 from serving.remote import RemoteEngine
+from serving.schema import Voice, VoiceId
 from serving.speaking import Sentence, SpeechEngine, breaths
 from serving.thinking import MOST, ThinkingEngine
 
@@ -143,15 +144,16 @@ class Service:
             self._voices = (await self.work("encode", lambda: self.omni.speaker)).voices
         return self._voices
 
-    async def speech(self, voice: str | dict | None, speed: float, param: str = "voice") -> Speech:
-        """How to speak, checked."""
+    async def speech(self, voice: Voice | None, speed: float, under: str = "") -> Speech:
+        """How to speak, checked; `under` is what stands before `voice` and `speed` in the request."""
         await self.voices()
-        name = voice.get("id") if isinstance(voice, dict) else voice
+        name = voice.id if isinstance(voice, VoiceId) else voice
         name = None if name in DEFAULT_VOICES else name
-        try:
-            self.omni.check_speech(voice=name, speed=speed)
-        except UserError as error:
-            raise ApiError(str(error), code="invalid_value", param=param) from None
+        for field, value in (("voice", name), ("speed", speed)):
+            try:
+                self.omni.check_speech(**{field: value})
+            except UserError as error:
+                raise ApiError(str(error), code="invalid_value", param=under + field) from None
         return Speech(name or self.omni.speaker.voices[0], speed)
 
     async def speak(
@@ -159,10 +161,13 @@ class Service:
     ) -> AsyncIterator[np.ndarray]:
         """Sound of sentences as they come, float32 chunks (samples,) at 16 kHz."""
         async for sentence in sentences:
-            if can_say(sentence):
-                for words in breaths(normalise(sentence), how.speed):
-                    async for chunk in self._said(words, how):
-                        yield chunk
+            try:
+                words = normalise(sentence)
+            except UserError:  # nothing in it can be said
+                continue
+            for part in breaths(words, how.speed):
+                async for chunk in self._said(part, how):
+                    yield chunk
 
     async def _said(self, words: list[str], how: Speech) -> AsyncIterator[np.ndarray]:
         """The sound of what is said at once."""

@@ -25,7 +25,7 @@ async def page(service: Service, body: ChatBody, request: Request) -> str:
     config = service.config(body.settings())
     speech = None
     if body.speaks and body.audio is not None:
-        speech = await service.speech(body.audio.voice, body.audio.speed, "audio.voice")
+        speech = await service.speech(body.audio.voice, body.audio.speed, "audio.")
     with service.place():
         work = service.work("compute", make, service, system, turns, config, speech)
         return await unless_gone(request, work)
@@ -44,9 +44,12 @@ def make(
             session.turns.append(Turn(prompt, conversations.reply(turn.reply)))
     last = turns[-1]
     with files_of(last.media) as paths:
-        media = {kind: sources for kind, sources in paths.items() if sources}
-        answer = session.ask(last.text or None, **media)
-    if not answer.strip():
+        question = service.omni.take(
+            last.text, paths["image"], paths["audio"], paths["video"], config
+        )
+    if question.silent:
+        raise ApiError("nobody speaks in the recording: there is nothing to look into")
+    if not "".join(session.answer(question, last.text)).strip():
         raise ApiError("the answer is empty: there is nothing to look into")
     spoken = {"voice": speech.voice, "speed": speech.speed} if speech else None
     with TemporaryDirectory() as folder:

@@ -1,6 +1,6 @@
 // Pictures, recordings and videos as they are attached: their kind, their limits, smaller pictures.
 
-const LARGEST = { image: 20e6, audio: 20e6, video: 40e6 }; // bytes
+const LARGEST = { image: 20e6, audio: 20e6, video: 24e6 }; // bytes; in base64 within the server's 32 MB
 const AS_IT_IS = 1e6; // bytes; a smaller picture is sent untouched
 const SIDE = 1280; // pixels of the longer side of a picture that is made smaller
 const ENDINGS = {

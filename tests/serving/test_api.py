@@ -114,6 +114,9 @@ def test_silence_is_answered_as_such_and_has_no_transcript(client, tmp_path):
     assert first == "I hear no speech."
     scored = client.chat.completions.create(model="muomni", messages=messages, logprobs=True)
     assert {one.logprob for one in scored.choices[0].logprobs.content} == {0.0}
+    with pytest.raises(openai.BadRequestError, match="nobody speaks"):  # not the turn before
+        hello = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Hi."}]
+        client.post("/trace", body={"messages": hello + messages}, cast_to=str)
     messages += [{"role": "assistant", "content": first}, {"role": "user", "content": "Hello"}]
     second = client.chat.completions.create(model="muomni", messages=messages).choices[0].message.content
     assert second == ask(client, "Hello").choices[0].message.content  # as if it had not been

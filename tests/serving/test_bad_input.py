@@ -158,10 +158,13 @@ def test_a_slow_upload_holds_nobody_up_and_ends(monkeypatch):
     assert sent[0]["status"] == 408 and b"too long" in sent[1]["body"]
 
 
-def test_an_unfinished_upload_disturbs_no_other_client(port):
+@pytest.mark.parametrize("path", ["chat/completions", "audio/transcriptions"])
+def test_an_unfinished_upload_disturbs_no_other_client(port, path):
+    """Nor does its end write a traceback, see `port`."""
     with socket.create_connection(("127.0.0.1", port), 10) as wire:
-        wire.sendall(b"POST /v1/chat/completions HTTP/1.1\r\nHost: 127.0.0.1\r\n")
-        wire.sendall(b"Content-Length: 1000\r\n\r\n{")
+        wire.sendall(f"POST /v1/{path} HTTP/1.1\r\nHost: 127.0.0.1\r\n".encode())
+        wire.sendall(b"Content-Type: multipart/form-data; boundary=a\r\n")
+        wire.sendall(b"Content-Length: 1000\r\n\r\n--a\r\n")
         assert answer(port)
 
 

@@ -1,6 +1,8 @@
 """Sentences said together sound as each alone."""
 
+import asyncio
 import threading
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,6 +12,8 @@ pytest.importorskip("serving.app", reason="the server lacks a package: requireme
 from inference import Omni
 from inference.normalisation import normalise
 from models.errors import UserError
+from serving.errors import ApiError
+from serving.service import Service, Speech, listed
 from serving.speaking import CAPACITY, LETTERS, Sentence, SpeechEngine, breaths
 
 TEXTS = ("A dog is a friendly animal that barks.", "Yes.", "The sun gives us light.", "Hello there.")
@@ -60,6 +64,36 @@ def test_numbers_that_grow_when_read_out_are_said_in_parts():
         sentence = Sentence(part, omni.speaker.voices[0], 0.5, print)
         sentence.read(omni.speaker)
         assert len(sentence.condition) <= CAPACITY
+
+
+def test_what_cannot_be_said_is_passed_over():
+    async def run() -> list:
+        said = []
+
+        async def record(words, how):
+            said.append(words)
+            yield how
+
+        service = SimpleNamespace(_said=record)
+        sentences = listed(["🙂", "Yes.", "你好。", "No."])
+        async for _ in Service.speak(service, sentences, Speech("heart", 1.0)):
+            pass
+        return said
+
+    assert asyncio.run(run()) == [["yes", "."], ["no", "."]]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "param"), [(("nobody", 1.0), "audio.voice"), ((None, 9.0), "audio.speed")]
+)
+def test_what_is_wrong_with_a_voice_or_a_speed_is_named(wrong, param):
+    async def loaded() -> None:
+        pass
+
+    service = SimpleNamespace(omni=Omni.from_pretrained(), voices=loaded)
+    with pytest.raises(ApiError) as caught:
+        asyncio.run(Service.speech(service, *wrong, "audio."))
+    assert caught.value.param == param
 
 
 def test_a_sentence_that_is_too_long_ends_alone():

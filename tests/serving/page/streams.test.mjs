@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { Activity } from "../../../serving/page/activity.js";
+import { attachment } from "../../../serving/page/attachments.js";
 import { decode, encode } from "../../../serving/page/base64.js";
 import { question, title, toMessages } from "../../../serving/page/conversation.js";
 import { PcmReader, Resampler, concat, fromPcm16, toPcm16, toWav } from "../../../serving/page/pcm.js";
@@ -98,4 +99,13 @@ test("old chats and old attachments go first", () => {
   const { deleted, emptied } = excess(chats, 3, 100);
   assert.deepEqual(deleted, [chats[3]]);
   assert.deepEqual(emptied, [chats[2]]);
+});
+
+test("a file is refused that no request could hold", async () => {
+  const body = 32 * 2 ** 20; // bytes, MAX_BODY in serving/guard.py
+  for (const kind of ["audio", "video"]) {
+    const file = { type: `${kind}/x`, name: "x", size: (0.75 * body) | 0 };
+    await assert.rejects(attachment(file), /larger than/);
+    assert.equal((await attachment({ ...file, size: 20e6 })).kind, kind);
+  }
 });

@@ -1,0 +1,46 @@
+"""What is wrong with a request is told by the field and the rule, not by pydantic's names."""
+
+import pytest
+
+pytest.importorskip("serving.app", reason="the server lacks a package: requirements-dev.txt")
+
+from pydantic import ValidationError
+
+from serving.errors import ApiError, invalid
+from serving.realtime_session import Session, updated
+from serving.schema import ChatBody, SpeechBody
+
+USER = {"messages": [{"role": "user", "content": "Hi"}]}
+WRONG = [
+    (ChatBody, USER | {"stop": list("abcde")}, "stop", "at most 4 items"),
+    (ChatBody, USER | {"audio": {"voice": {"name": "emma"}}}, "audio.voice.id", "required"),
+    (ChatBody, {"messages": [{"role": "user", "content": [{}]}]}, "messages.0.content.0.type", "required"),
+    (ChatBody, {"messages": [{"role": "user", "content": 5}]}, "messages.0.content", "valid string"),
+    (ChatBody, {"messages": [{"role": "user", "content": "a" * 1000001}]}, "messages.0.content", "at most"),
+    (ChatBody, USER | {"tools": [{}]}, None, "the parameter 'tools' is not supported here"),
+    (SpeechBody, {"input": ""}, "input", "at least 1 character"),
+]
+
+
+@pytest.mark.parametrize(("kind", "body", "param", "words"), WRONG)
+def test_the_most_telling_mistake_is_told(kind, body, param, words):
+    with pytest.raises(ValidationError) as caught:
+        kind.model_validate(body)
+    error = invalid(caught.value.errors())
+    assert error.param == param and words in error.message
+
+
+def test_of_a_session_too():
+    for values, param in (
+        ({"max_output_tokens": 0}, "session.max_output_tokens"),
+        ({"audio": {"output": {"voice": 5}}}, "session.audio.output.voice"),
+        ({"tracing": "auto"}, "session.tracing"),
+    ):
+        with pytest.raises(ApiError) as caught:
+            updated(Session(), values)
+        assert caught.value.param == param
+
+
+def test_what_changes_no_answer_is_passed_over():
+    for name in ("user", "store", "metadata", "prompt_cache_retention", "prompt_cache_options"):
+        ChatBody.model_validate(USER | {name: {"any": "thing"}})
