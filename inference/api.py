@@ -360,13 +360,3 @@ def loaded(folder: str | Path, tokenizer_path: str | Path | None, device: str | 
     if tokenizer_path is None:
         return omni.model, omni.tokenizer
     return omni.model, load_tokenizer(folder_of(tokenizer_path))
-
-
-def sample_top_p(probs: Tensor, p: float) -> Tensor:
-    """Draw from the fewest likeliest tokens whose probabilities reach `p`. (..., V) -> (..., 1)"""
-    from inference.sampling import apply_top_p
-
-    logits = apply_top_p(probs.reshape(-1, probs.shape[-1]).log(), p)
-    return torch.multinomial(logits.softmax(-1), 1).reshape(*probs.shape[:-1], 1)
-
-

@@ -6,8 +6,8 @@ As documented; `inference.generate` is `inference` here, for a function has that
 import pytest
 import torch
 
-from inference import Generator, generate, generate_stream, sample_top_p
-from inference.sampling import apply_top_k, apply_top_p
+from inference import Generator, generate, generate_stream
+from inference.sampling import apply_top_k, apply_top_p, sample_top_p
 from inference.tutorial import ThinkerLM
 from models.errors import UserError
 
@@ -22,6 +22,12 @@ def test_top_p_keeps_four_of_seven():
     assert not kept[0, 4:].any()
     drawn = {int(sample_top_p(TAIL, NINE_TENTHS)) for _ in range(200)}
     assert drawn <= {0, 1, 2, 3} and len(drawn) > 1
+
+
+def test_top_p_always_keeps_the_likeliest():
+    """As the documented mask does, which counts only what stands before a token."""
+    assert sample_top_p(TAIL, 0.0).tolist() == [[0]]
+    assert sample_top_p(TAIL[0], 0.0).tolist() == [0]
 
 
 def test_top_k_keeps_k():
