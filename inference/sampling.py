@@ -79,7 +79,8 @@ def first_seen(contexts: list[list[int]], logits: Tensor, config: GenerateConfig
     seen = torch.zeros(len(contexts), logits.shape[-1], dtype=torch.bool)
     for row, context in zip(seen, contexts, strict=True):
         row[context] = True
-    seen[:, config.eos_token_id] = False
+    if config.eos_token_id is not None:
+        seen[:, config.eos_token_id] = False
     return seen.to(logits.device)
 
 

@@ -48,6 +48,17 @@ def test_sampling_parameters(env, name, value):
     assert getattr(GenerateConfig(**given), name) == value
 
 
+@pytest.mark.parametrize("more", [{}, {"repetition_penalty": 1.2}, {"num_beams": 2}], ids=str)
+def test_without_a_stop_token_a_reply_has_its_length(env, more):
+    stop = generate(env.model, env.input_ids, max_new_tokens=1)[0, -1].item()
+    given = {"max_new_tokens": 4} | more
+    if not more:
+        assert generate(env.model, env.input_ids, eos_token_id=stop, **given).shape[1] == 4
+    assert GenerateConfig(eos_token_id=None).eos_token_id is None
+    assert generate(env.model, env.input_ids, eos_token_id=None, **given).shape[1] == 8
+    assert env.omni.config(eos_token_id=None).eos_token_id == env.tokenizer.eos
+
+
 @pytest.mark.parametrize("kind", [*WIDTH, KVCacheKind.FP16])
 def test_bytes_of_a_token(env, kind):
     c = env.model.thinker.config
