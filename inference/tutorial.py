@@ -27,11 +27,19 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ThinkerLM:
+class Evaluated:
+    """Its networks are in evaluation mode from the start."""
+
+    def eval(self):
+        """The object itself."""
+        return self
+
+
+class ThinkerLM(Evaluated):
     """A Thinker with a cache of its own.
 
-    Called with ids (B, T) or embeddings (B, T, hidden) it gives logits (B, T, vocab), and the cache
-    besides where `use_cache` or `kv_cache` is given.
+    Called with ids (B, T), a tensor or lists, or embeddings (B, T, hidden) it gives logits
+    (B, T, vocab), and the cache besides where `use_cache` or `kv_cache` is given.
     """
 
     def __init__(self, thinker: Thinker) -> None:
@@ -44,19 +52,15 @@ class ThinkerLM:
         """From a checkpoint folder of the Thinker alone."""
         return cls(Thinker.from_pretrained(folder))
 
-    def eval(self) -> "ThinkerLM":
-        """It is in evaluation mode from the start."""
-        self.thinker.eval()
-        return self
-
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Weights of the same shapes in place of its own; what was read before is forgotten."""
         self.thinker.load_state_dict(state)
         self.reset_kv_cache()
 
-    def tok_emb(self, ids: Tensor) -> Tensor:
-        """Token embeddings. (B, T) -> (B, T, hidden)"""
-        return self.thinker.embed(ids)
+    def tok_emb(self, ids: Tensor | list) -> Tensor:
+        """Token embeddings. (B, T) or (T,) -> (B, T, hidden) or (T, hidden)"""
+        device = self.thinker.model.embed_tokens.weight.device
+        return self.thinker.embed(torch.as_tensor(ids, device=device))
 
     def enable_kv_cache(self, on: bool = True) -> None:
         """Keep what was read from call to call, or not."""
@@ -68,11 +72,12 @@ class ThinkerLM:
 
     @torch.inference_mode()
     def __call__(
-        self, ids: Tensor | None = None, embeddings: Tensor | None = None,
+        self, ids: Tensor | list | None = None, embeddings: Tensor | None = None,
         use_cache: bool = False, kv_cache: KVCache | None = None, past_kv: KVCache | None = None,
     ) -> Tensor | tuple[Tensor, KVCache]:
         kv_cache = past_kv if kv_cache is None else kv_cache  # two names of one argument
-        x = self.tok_emb(ids) if embeddings is None else embeddings  # (B, T, hidden)
+        x = self.tok_emb(ids) if embeddings is None else embeddings
+        x = x[None] if x.dim() == 2 else x  # (B, T, hidden)
         cache = kv_cache if kv_cache is not None else self.kept
         if cache is None and (use_cache or self.keeps):
             cache = self.thinker.new_cache(len(x))
@@ -82,7 +87,7 @@ class ThinkerLM:
         return (logits, cache) if use_cache or kv_cache is not None else logits
 
 
-class ViTTiny:
+class ViTTiny(Evaluated):
     """A vision encoder, called with one picture: uint8 (3, 224, 224) -> global and grid tokens."""
 
     def __init__(self, encoder: VisionEncoder) -> None:
@@ -99,7 +104,7 @@ class ViTTiny:
         return tokens[:, -1:], tokens[:, :-1]  # (B, 1, C), (B, 49, C)
 
 
-class AudioEncoderTiny:
+class AudioEncoderTiny(Evaluated):
     """An audio encoder, called with one log-mel: (128, T) -> (1, ceil(T / 8), C)."""
 
     def __init__(self, encoder: AudioEncoder) -> None:
@@ -123,7 +128,7 @@ def load_projectors(folder: str | Path) -> dict[str, dict[str, Tensor]]:
     return {key: Projector.from_pretrained(folder, name).state_dict() for key, name in names.items()}
 
 
-class TalkerChain:
+class TalkerChain(Evaluated):
     """Text to sound in three steps: `generate_audio_codes`, `rvq.decode`, `vocoder.mel_to_audio`."""
 
     def __init__(self, speaker: Speaker) -> None:
