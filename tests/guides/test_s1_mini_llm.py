@@ -3,6 +3,8 @@
 As documented; `inference.generate` is `inference` here, for a function has that name.
 """
 
+from dataclasses import replace
+
 import pytest
 import torch
 
@@ -39,6 +41,16 @@ def test_top_k_keeps_k():
 def test_hyperparameters(env, temperature, top_p, max_new_tokens):
     given = {"temperature": temperature, "top_p": top_p, "max_new_tokens": max_new_tokens}
     assert isinstance(generate(env.model, env.tokenizer, "Hello", **given), str)
+
+
+def test_arguments_by_their_places(env):
+    gen = Generator(str(env.folder), str(env.folder), "cpu")
+    by_name = {"max_new_tokens": 6, "temperature": 0.7, "top_p": 0.9}
+    config = replace(gen.config, seed=0)
+    gen.config = config
+    assert gen.generate("Once", 6, 0.7, 0.9) == gen.generate(prompt="Once", **by_name)
+    assert gen.generate("Once", 1) == gen.generate("Once", max_new_tokens=1)
+    assert gen.config == config
 
 
 def test_a_checkpoint_file_names_its_folder(env):

@@ -55,6 +55,7 @@ def test_picture_sound_and_text_are_put_together(env):
     multimodal_emb = torch.cat([img_emb, audio_emb], dim=1)
     given = {"ctx": 512, "max_new": 4, "multimodal_emb": multimodal_emb}
     assert isinstance(generate(think, env.tokenizer, "What is it?", **given), str)
+    assert generate(think, env.tokenizer, "Hi", 3) == generate(think, env.tokenizer, "Hi", max_new=3)
 
 
 def test_evaluation_mode_is_asked_of_each(env, chain):

@@ -91,6 +91,12 @@ def test_defaults_of_generate(name, default):
     assert inspect.signature(generate_batch).parameters[name].default == default
 
 
+def test_arguments_of_generate_by_their_places(model, tokenizer):
+    named = {"max_new_tokens": 8, "temperature": 0.7, "top_p": 0.9, "top_k": 50, "do_sample": True}
+    by_place = generate(model, tokenizer, PROMPTS[1], *named.values(), "cpu", seed=1)
+    assert by_place == generate(model, tokenizer, PROMPTS[1], **named, device="cpu", seed=1)
+
+
 def test_generate_batch(model, tokenizer):
     said = generate_batch(model, tokenizer, prompts=PROMPTS, max_new_tokens=12, do_sample=False,
                           device="cpu")  # fmt: skip
