@@ -119,7 +119,7 @@ def as_prompts(source, tokenizer, pad: int, attention_mask: Tensor | None = None
     if isinstance(source, Tensor):
         if source.is_floating_point() or source.dim() not in (1, 2):
             raise UserError(f"input_ids must be integers (B, T), not {source.dtype} {tuple(source.shape)}")
-        rows = source.reshape(-1, source.shape[-1])
+        rows = torch.atleast_2d(source)
         marks = rows.ne(pad) if attention_mask is None else attention_mask.reshape(rows.shape)
         return [Prompt(unpadded(row, mark)) for row, mark in zip(rows, marks.bool(), strict=True)]
     if isinstance(source, Sequence) and source:
@@ -141,7 +141,7 @@ def result(source, prompts: list[Prompt], replies: list[list[int]], tokenizer, p
         return tokenizer.decode(replies[0])
     if isinstance(source, Tensor):
         # A row keeps the padding it came with, so that prompts begin where they began.
-        rows = [row.tolist() for row in source.reshape(-1, source.shape[-1])]
+        rows = torch.atleast_2d(source).tolist()
         rows = [row + reply for row, reply in zip(rows, replies, strict=True)]
         longest = max(map(len, rows))
         padded = [row + [pad] * (longest - len(row)) for row in rows]

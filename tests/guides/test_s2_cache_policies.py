@@ -19,6 +19,7 @@ from inference import (
     generate,
     load_model,
 )
+from inference.caching.layers import LayerKVCache
 from inference.manifest import main as run_manifest
 from inference.notice import Notice
 from inference.speculative.draft import NgramDraft, PromptLookup
@@ -102,9 +103,21 @@ def test_a_device_that_is_missing_is_one_line(env, device):
         pytest.skip("there is such a device here")
     config = GenerateConfig(max_new_tokens=2)
     for call in (lambda: Generator(env.model, config=config, device=torch.device(device)),
-                 lambda: generate(env.model, env.input_ids, config=config, device=device)):  # fmt: skip
+                 lambda: generate(env.model, env.input_ids, config=config, device=device),
+                 lambda: LayerKVCache(1, 64, 32, 32, device=torch.device(device))):  # fmt: skip
         with pytest.raises(UserError, match=f"cannot use the device '{device}'"):
             call()
+
+
+@pytest.mark.parametrize("ids, said", [
+    ([[]], "the prompt is empty"), ([[3, 3]], "the prompt is empty"),
+    ([[1, 999_999]], "is this another one's tokenizer"), ([[1, -5]], "is this another one's tokenizer"),
+])  # fmt: skip
+def test_ids_that_cannot_be_continued_are_one_line(env, ids, said):
+    generator = Generator(env.model, config=GenerateConfig(max_new_tokens=2))
+    for call in generator.generate, lambda given: generate(env.model, given, max_new_tokens=2):
+        with pytest.raises(UserError, match=said):
+            call(torch.tensor(ids, dtype=torch.long))
 
 
 @pytest.mark.parametrize("name, value", SPECULATIVE)
