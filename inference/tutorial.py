@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from inference.loading import usable
 from inference.speech import Speaker
 from models.audio import AudioEncoder
 from models.cache import KVCache
@@ -148,6 +149,8 @@ class TalkerChain(Evaluated):
         """A sentence as RVQ codes (1, T, K); its predicted durations set T, at most `max_frames`."""
         if max_frames is not None and max_frames < 1:
             raise UserError(f"max_frames must be at least 1, not {max_frames}")
+        if not isinstance(text, str):
+            raise UserError(f"the Talker reads a text, not {type(text).__name__}: ids mean nothing to it")
         _, frames = self.speaker.codes(text, voice or self.speaker.voices[0])
         return torch.stack(list(frames)[:max_frames], dim=1)  # (1, T, K)
 
@@ -167,5 +170,5 @@ def generate_audio(
     max_frames: int | None = None,
 ) -> np.ndarray:
     """Text to float32 (samples,) at 16 kHz, by the three steps; `device` is where the chain is."""
-    codes = talker.generate_audio_codes(text, max_frames).to(device)  # (1, T, K)
+    codes = talker.generate_audio_codes(text, max_frames).to(usable(device))  # (1, T, K)
     return voc.mel_to_audio(rvq.decode(codes))

@@ -99,6 +99,16 @@ def test_speech_by_functions(chain, tmp_path):
         generate_audio_codes(chain, "Hello world", max_frames=0)
 
 
+@pytest.mark.parametrize("text, device, said", [
+    ([1, 40, 50], "cpu", "reads a text, not list"), (None, "cpu", "reads a text"),
+    ("", "cpu", "nothing to say"),
+    ("Hi.", "nowhere", "cannot use the device 'nowhere'"),
+])  # fmt: skip
+def test_what_cannot_be_spoken_is_one_line(chain, text, device, said):
+    with pytest.raises(UserError, match=said):
+        generate_audio(chain, chain.rvq, chain.vocoder, text, device, max_frames=3)
+
+
 def test_longer_texts_sound_longer(chain):
     short, long = (generate_audio_codes(chain, text).shape[1] for text in ("Hi.", "Hello to all of you."))
     assert short < long
