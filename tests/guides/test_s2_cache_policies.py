@@ -170,7 +170,7 @@ def test_the_complete_pipeline():
     assert len([tokenizer.decode([token]) for token in generator.generate_iter(hello)]) <= 8
 
 
-def test_the_documented_manifest(env, tmp_path):
+def test_the_documented_manifest(env, tmp_path, capsys):
     """With a prompt: the guide's own asks nothing."""
     settings = {"max_new_tokens": 3, "temperature": 0.8, "cache_kind": "fp16", "prompt": "Hello"}
     run = {"id": "generate", "mode": "generate", "generate": settings}
@@ -180,6 +180,11 @@ def test_the_documented_manifest(env, tmp_path):
     assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.jsonl")]) == 0
     (line,) = map(json.loads, (tmp_path / "m.jsonl").read_text().splitlines())
     assert line["run"]["id"] == "generate_test/generate" and "answer" in line
+    run["mode"] = "benchmark"
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(content))
+    assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "b.jsonl")]) == 2
+    assert "mode must be generate" in capsys.readouterr().err
+    run["mode"] = "generate"
     del settings["prompt"]
     (tmp_path / "m.yaml").write_text(yaml.safe_dump(content))
     assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "n.jsonl")]) == 2
