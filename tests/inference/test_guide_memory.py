@@ -189,6 +189,17 @@ def test_config_keys(tmp_path, key, value):
     assert sections["memory"]["model"][key] == value
 
 
+@pytest.mark.parametrize("strategy, kind", [("sequence", SequenceLevelRouter), ("token", TokenLevelRouter),
+                                            ("rolling", RollingWindowRouter)])  # fmt: skip
+def test_a_model_routes_as_its_config_says(tmp_path, strategy, kind):
+    path = tmp_path / "adapter.yaml"
+    settings = f"{{routing_strategy_inference: {strategy}, window_size: 64, top_k: 3}}"
+    path.write_text(f"base_model: {BASE}\nmemory: {settings}\n")
+    made = MemoryAdapter(load_config(path)).strategies
+    assert [type(one) for one in made] == [kind, kind] and {one.top_k for one in made} == {3}
+    assert strategy != "rolling" or {one.window_size for one in made} == {64}
+
+
 @pytest.mark.parametrize("text", ["memory: {chapters: 3}", "vision: {}", "- 1", "memory: {top_k: 0}"])
 def test_wrong_configs_are_one_line(tmp_path, text):
     path = tmp_path / "adapter.yaml"
