@@ -19,6 +19,7 @@ from inference import (
     generate,
     load_model,
 )
+from inference.caching import planning, probe
 from inference.caching.layers import LayerKVCache
 from inference.manifest import main as run_manifest
 from inference.notice import Notice
@@ -85,6 +86,24 @@ def test_auto_drops_tests_times_and_keeps(env, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::inference.notice.Notice")
+@pytest.mark.parametrize("benchmark", [True, False])
+def test_measuring_fields_are_what_is_measured(env, tmp_path, monkeypatch, benchmark):
+    asked, timed, needle, decoder = [], set(), planning.needle, probe.CacheProbe._decoder
+    monkeypatch.setattr(planning, "needle", lambda *given: asked.append(given[1]) or needle(*given))
+    monkeypatch.setattr(
+        probe.CacheProbe, "_decoder", lambda self, *given: timed.add(given[1:]) or decoder(self, *given)
+    )
+    sizes = {"cache_quality_prompt_len": 60, "cache_auto_bench_steps": 3, "cache_auto_bench_prompt_len": 20}
+    given = LEAST | sizes | {"cache_auto_benchmark": benchmark, "max_seq_len": 96}
+    plans = tmp_path / "plans.json"
+    given["cache_plan_path"] = str(plans)
+    Generator(load_model(env.folder), config=GenerateConfig(cache_kind="auto", **given))
+    assert asked == [60] and timed == ({(20, 3)} if benchmark else set())
+    (plan,) = json.loads(plans.read_text())["plans"].values()
+    assert any(row["tokens_per_second"] for row in plan["candidates"]) == benchmark
+
+
+@pytest.mark.filterwarnings("ignore::inference.notice.Notice")
 def test_a_long_context_of_everything_at_once(env):
     config = GenerateConfig(
         max_seq_len=8192, cache_kind="q8", decode_plan="auto", cache_budget_mb=2048, max_new_tokens=3
@@ -126,6 +145,20 @@ def test_speculative_configuration(env, name, value):
     generator = SpeculativeGenerator(target_model=env.model, draft_model=env.model, config=config)
     assert generator.generate(env.input_ids).shape[1] >= 4
     assert 0.0 <= generator.acceptance_rate <= 1.0
+
+
+@pytest.mark.parametrize("spec_k", [1, 3])
+def test_guesses_at_once_and_whether_they_adapt(env, spec_k):
+    """The model is its own draft: every guess stands."""
+    found = {}
+    for adaptive in (False, True):
+        config = SpeculativeConfig(
+            spec_k=spec_k, spec_k_adaptive=adaptive, max_new_tokens=20, eos_token_id=None
+        )
+        generator = SpeculativeGenerator(env.model, env.model, config)
+        generator.generate(env.input_ids)
+        found[adaptive] = generator.k, generator.passes
+    assert found[False][0] == spec_k < found[True][0] and found[False][1] > found[True][1]
 
 
 def test_the_table_that_ships_changes_no_answer():
