@@ -16,7 +16,7 @@ _HOME = {
     "generate_iter": "api",
     "generate_stream": "api",
     "load_model": "api",
-    "sample_top_p": "api",
+    "sample_top_p": "sampling",
     "SpeculativeGenerator": "speculative.generator",
     "SpeculativeConfig": "speculative.config",
     "NgramDraft": "speculative.draft",

@@ -47,8 +47,17 @@ def folder_of(path: str | Path | None) -> Path | None:
     return path.parent if path is not None and path.is_file() else path
 
 
-def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> GenerateConfig:
-    """The config with settings in place of its own, made to fit the model; `auto` is measured."""
+def settings(
+    config: GenerateConfig | int | None, model, tokenizer, given: dict, base: GenerateConfig | None = None
+) -> GenerateConfig:
+    """The config with settings in place of its own, made to fit the model; `auto` is measured.
+
+    Args:
+        config: a number is `max_new_tokens`, which stands in its place in the guides.
+        base: what holds without one.
+    """
+    if isinstance(config, int):
+        given, config = {"max_new_tokens": config} | given, None
     given = {OTHER_NAMES.get(name, name): value for name, value in given.items()}
     if unknown := given.keys() - SETTINGS:
         raise UserError(f"unknown setting {', '.join(sorted(unknown))}; see GenerateConfig")
@@ -57,7 +66,8 @@ def settings(config: GenerateConfig | None, model, tokenizer, given: dict) -> Ge
     thinker = thinker_of(model)
     if not hasattr(thinker, "new_cache"):
         raise UserError(f"model must be a Thinker or an OmniModel, not {type(model).__name__}")
-    config = replace(config or GenerateConfig(eos_token_id=thinker.config.eos_token_id), **given)
+    config = config or base or GenerateConfig(eos_token_id=thinker.config.eos_token_id)
+    config = replace(config, **given)
     if tokenizer is None and "auto" in (config.cache_kind, config.decode_plan):
         tokenizer = tokenizer_beside(thinker)
     return resolve(config, thinker, tokenizer, _plans)
@@ -109,7 +119,7 @@ def as_prompts(source, tokenizer, pad: int, attention_mask: Tensor | None = None
     if isinstance(source, Tensor):
         if source.is_floating_point() or source.dim() not in (1, 2):
             raise UserError(f"input_ids must be integers (B, T), not {source.dtype} {tuple(source.shape)}")
-        rows = source.reshape(-1, source.shape[-1])
+        rows = torch.atleast_2d(source)
         marks = rows.ne(pad) if attention_mask is None else attention_mask.reshape(rows.shape)
         return [Prompt(unpadded(row, mark)) for row, mark in zip(rows, marks.bool(), strict=True)]
     if isinstance(source, Sequence) and source:
@@ -131,7 +141,7 @@ def result(source, prompts: list[Prompt], replies: list[list[int]], tokenizer, p
         return tokenizer.decode(replies[0])
     if isinstance(source, Tensor):
         # A row keeps the padding it came with, so that prompts begin where they began.
-        rows = [row.tolist() for row in source.reshape(-1, source.shape[-1])]
+        rows = torch.atleast_2d(source).tolist()
         rows = [row + reply for row, reply in zip(rows, replies, strict=True)]
         longest = max(map(len, rows))
         padded = [row + [pad] * (longest - len(row)) for row in rows]
@@ -157,7 +167,7 @@ def arranged(first, second, third) -> tuple[Any, Any, GenerateConfig | None]:
 
 
 def generate(
-    model, tokenizer=None, prompt=None, config: GenerateConfig | None = None, *,
+    model, tokenizer=None, prompt=None, config: GenerateConfig | int | None = None, *,
     input_ids=None, attention_mask: Tensor | None = None, multimodal_emb: Tensor | None = None,
     use_cache: bool = True, device: str | None = None, **given,
 ):
@@ -203,7 +213,7 @@ def in_groups(
 
 
 def generate_batch(
-    model, tokenizer=None, prompts=None, config: GenerateConfig | None = None, *,
+    model, tokenizer=None, prompts=None, config: GenerateConfig | int | None = None, *,
     batch_size: int = 8, device: str | None = None, **given,
 ) -> list:
     """Replies to several prompts, `batch_size` at a time: each as it would be alone."""
@@ -221,7 +231,7 @@ def generate_batch(
 
 
 def generate_iter(
-    model, tokenizer=None, prompt=None, config: GenerateConfig | None = None, **given
+    model, tokenizer=None, prompt=None, config: GenerateConfig | int | None = None, **given
 ) -> Iterator[int]:
     """The reply's token ids as they are chosen."""
     tokenizer, source, config = arranged(tokenizer, prompt, config)
@@ -232,7 +242,7 @@ def generate_iter(
 
 
 def generate_stream(
-    model, tokenizer=None, prompt=None, config: GenerateConfig | None = None, **given
+    model, tokenizer=None, prompt=None, config: GenerateConfig | int | None = None, **given
 ) -> Iterator[int]:
     """The same under its other name."""
     return generate_iter(model, tokenizer, prompt, config, **given)
@@ -296,7 +306,7 @@ def without_cache(
 class Generator(generation.Generator):
     """A context that grows: every call continues it, `reset` starts afresh.
 
-    `Generator(model, config=…, device=…)`, or `Generator.from_checkpoint(folder)`.
+    `Generator(model, config=…, device=…)`, or `Generator(checkpoint_path, tokenizer_path, device)`.
     """
 
     def __init__(
@@ -305,6 +315,12 @@ class Generator(generation.Generator):
         checkpoint_path: str | Path | None = None, tokenizer_path: str | Path | None = None,
     ) -> None:
         """`model`, or the folder (`checkpoint_path`) to load it from; `reserve`: tokens of the cache."""
+        if isinstance(model, str | Path):  # paths by their places, and the device
+            model, checkpoint_path = None, model
+            if isinstance(config, str | Path):
+                config, tokenizer_path = None, config
+            if isinstance(reserve, str | torch.device):
+                reserve, device = None, reserve
         if (model is None) == (checkpoint_path is None):
             raise UserError("give a model, or checkpoint_path, the folder to load it from")
         if model is None:
@@ -322,12 +338,14 @@ class Generator(generation.Generator):
             config=config, device=device, checkpoint_path=checkpoint_path, tokenizer_path=tokenizer_path
         )
 
-    def generate(self, prompt, config: GenerateConfig | None = None, **given):
+    def generate(self, prompt, config: GenerateConfig | int | None = None, *sampling: float, **given):
         """Continue the context; the result is like the prompt, see this module.
 
-        A text begins a context of its own; rows of a tensor are answered without one.
+        A text begins a context of its own; rows of a tensor are answered without one. By their places
+        it takes `prompt, max_new_tokens, temperature, top_p`, too.
         """
-        config = settings(config or self.config, self.model, self.tokenizer, given)
+        given |= dict(zip(("temperature", "top_p")[: len(sampling)], sampling, strict=True))
+        config = settings(config, self.model, self.tokenizer, given, self.config)
         pad = padding(self.model, self.tokenizer)
         prompts = as_prompts(prompt, self.tokenizer, pad)
         if isinstance(prompt, str):
@@ -360,13 +378,3 @@ def loaded(folder: str | Path, tokenizer_path: str | Path | None, device: str | 
     if tokenizer_path is None:
         return omni.model, omni.tokenizer
     return omni.model, load_tokenizer(folder_of(tokenizer_path))
-
-
-def sample_top_p(probs: Tensor, p: float) -> Tensor:
-    """Draw from the fewest likeliest tokens whose probabilities reach `p`. (..., V) -> (..., 1)"""
-    from inference.sampling import apply_top_p
-
-    logits = apply_top_p(probs.reshape(-1, probs.shape[-1]).log(), p)
-    return torch.multinomial(logits.softmax(-1), 1).reshape(*probs.shape[:-1], 1)
-
-

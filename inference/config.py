@@ -39,7 +39,7 @@ class GenerateConfig(CacheOptions):
     min_p: float | None = None  # share of the likeliest token's probability; None or 0.0 = off
     repetition_penalty: float = 1.0  # 1.0 = off; above: tokens of the context are less likely
     seed: int | None = None  # None = a fresh one for each generation
-    eos_token_id: int = 2
+    eos_token_id: int | None = 2  # ends the reply; None = nothing does but its length
     suppress_tokens: tuple[int, ...] = ()  # ids never chosen: placeholders must not be made up
     stop_strings: tuple[str, ...] = ()  # the answer ends before any of them
     max_seq_len: int | None = None  # tokens of prompt and reply; None = the model's context

@@ -60,7 +60,9 @@ def encode_media(model, images: list[Picture], sounds: list[Sound]) -> None:
 def embed(model, prompts: list[Prompt]) -> Tensor:
     """Words, images and sounds of prompts of equal (padded) length -> (B, S, D)."""
     thinker = thinker_of(model)
-    weight = next(thinker.parameters())
+    weight, vocab = next(thinker.parameters()), thinker.config.vocab_size
+    if odd := [i for prompt in prompts for i in prompt.ids if not 0 <= i < vocab]:
+        raise UserError(f"the model has {vocab} token ids, not {odd[0]}: is this another one's tokenizer?")
     ids = torch.tensor([prompt.ids for prompt in prompts], device=weight.device)  # (B, S)
     images = [image for prompt in prompts for image in prompt.images]
     sounds = [sound for prompt in prompts for sound in prompt.sounds]

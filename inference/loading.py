@@ -63,17 +63,20 @@ def placed(model: nn.Module, device: str, dtype: str) -> nn.Module:
 
 
 def moved(model: nn.Module, device: str | torch.device | None) -> nn.Module:
-    """The model on a device; None: where it is.
+    """The model on a device; None: where it is. See `usable`."""
+    return model if device is None else model.to(usable(device))
+
+
+def usable(device: str | torch.device) -> torch.device:
+    """The device itself.
 
     Raises:
         UserError: device unknown, missing, or of a kind that cannot compute.
     """
-    if device is None:
-        return model
     try:
-        model = model.to(torch.device(device))
+        device = torch.device(device)
         torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
     except (RuntimeError, AssertionError, ValueError, ImportError) as error:
         reason = str(error).splitlines()[0]
         raise UserError(f"cannot use the device {str(device)!r}: {reason}") from None
-    return model
+    return device

@@ -114,6 +114,8 @@ def checked(run) -> dict:
     if not isinstance(run, dict):
         raise UserError(f"a run is a set of keys and values, not {shown(run)}")
     run = {str(key): value for key, value in run.items()}
+    if "mode" in run:  # left by `flat`
+        raise UserError(f"mode must be generate, with its settings below generate, not {shown(run['mode'])}")
     asked = {key: value for key, value in run.items() if key in ASKED}
     settings = {key: value for key, value in run.items() if key not in ASKED}
     request, wrong = misfits(Request, asked)

@@ -216,6 +216,8 @@ class Omni:
         # A made-up placeholder would ask for a picture that is not there when read again.
         made_up = tuple(sorted(self.tokenizer.special - {self.tokenizer.eos}))
         fixed = {"eos_token_id": self.tokenizer.eos, "suppress_tokens": made_up}
+        if settings.get("eos_token_id", 0) is None:  # a turn of a chat ends by it
+            del settings["eos_token_id"]
         config = GenerateConfig(**fixed | settings)
         return resolve(config, thinker_of(self.model), self.tokenizer, self.plans)
 

@@ -43,8 +43,15 @@ def apply_top_p(logits: Tensor, top_p: float | None) -> Tensor:
     ordered, order = logits.sort(dim=-1, descending=True, stable=True)  # (B, V) each
     probabilities = ordered.softmax(dim=-1)
     before = probabilities.cumsum(dim=-1) - probabilities  # mass ahead of each token
+    before[..., 0] = -1.0  # the likeliest stays even at 0
     ordered = ordered.masked_fill(before >= top_p, float("-inf"))
     return torch.empty_like(logits).scatter_(-1, order, ordered)  # back to vocabulary order
+
+
+def sample_top_p(probs: Tensor, p: float) -> Tensor:
+    """Draw from the fewest likeliest tokens whose probabilities reach `p`. (..., V) -> (..., 1)"""
+    logits = apply_top_p(probs.reshape(-1, probs.shape[-1]).log(), p)
+    return torch.multinomial(logits.softmax(-1), 1).reshape(*probs.shape[:-1], 1)
 
 
 def apply_min_p(logits: Tensor, min_p: float | None) -> Tensor:
@@ -72,7 +79,8 @@ def first_seen(contexts: list[list[int]], logits: Tensor, config: GenerateConfig
     seen = torch.zeros(len(contexts), logits.shape[-1], dtype=torch.bool)
     for row, context in zip(seen, contexts, strict=True):
         row[context] = True
-    seen[:, config.eos_token_id] = False
+    if config.eos_token_id is not None:
+        seen[:, config.eos_token_id] = False
     return seen.to(logits.device)
 
 

@@ -71,6 +71,6 @@ def generate_batch(
     return [tokenizer.decode(reply, skip_special_tokens=True) for reply in replies]
 
 
-def generate(model, tokenizer, prompt: str, max_new_tokens: int = 256, **more) -> str:
-    """The answer to one prompt; arguments as for `generate_batch`."""
-    return generate_batch(model, tokenizer, [prompt], max_new_tokens, **more)[0]
+def generate(model, tokenizer, prompt: str, *more, **named) -> str:
+    """The answer to one prompt; arguments as for `generate_batch`, in the same order."""
+    return generate_batch(model, tokenizer, [prompt], *more, **named)[0]

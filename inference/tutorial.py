@@ -11,6 +11,7 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from inference.loading import usable
 from inference.speech import Speaker
 from models.audio import AudioEncoder
 from models.cache import KVCache
@@ -27,11 +28,19 @@ __all__ = [
 ]  # fmt: skip
 
 
-class ThinkerLM:
+class Evaluated:
+    """Its networks are in evaluation mode from the start."""
+
+    def eval(self):
+        """The object itself."""
+        return self
+
+
+class ThinkerLM(Evaluated):
     """A Thinker with a cache of its own.
 
-    Called with ids (B, T) or embeddings (B, T, hidden) it gives logits (B, T, vocab), and the cache
-    besides where `use_cache` or `kv_cache` is given.
+    Called with ids (B, T), a tensor or lists, or embeddings (B, T, hidden) it gives logits
+    (B, T, vocab), and the cache besides where `use_cache` or `kv_cache` is given.
     """
 
     def __init__(self, thinker: Thinker) -> None:
@@ -44,19 +53,15 @@ class ThinkerLM:
         """From a checkpoint folder of the Thinker alone."""
         return cls(Thinker.from_pretrained(folder))
 
-    def eval(self) -> "ThinkerLM":
-        """It is in evaluation mode from the start."""
-        self.thinker.eval()
-        return self
-
     def load_state_dict(self, state: dict[str, Tensor]) -> None:
         """Weights of the same shapes in place of its own; what was read before is forgotten."""
         self.thinker.load_state_dict(state)
         self.reset_kv_cache()
 
-    def tok_emb(self, ids: Tensor) -> Tensor:
-        """Token embeddings. (B, T) -> (B, T, hidden)"""
-        return self.thinker.embed(ids)
+    def tok_emb(self, ids: Tensor | list) -> Tensor:
+        """Token embeddings. (B, T) or (T,) -> (B, T, hidden) or (T, hidden)"""
+        device = self.thinker.model.embed_tokens.weight.device
+        return self.thinker.embed(torch.as_tensor(ids, device=device))
 
     def enable_kv_cache(self, on: bool = True) -> None:
         """Keep what was read from call to call, or not."""
@@ -68,11 +73,12 @@ class ThinkerLM:
 
     @torch.inference_mode()
     def __call__(
-        self, ids: Tensor | None = None, embeddings: Tensor | None = None,
+        self, ids: Tensor | list | None = None, embeddings: Tensor | None = None,
         use_cache: bool = False, kv_cache: KVCache | None = None, past_kv: KVCache | None = None,
     ) -> Tensor | tuple[Tensor, KVCache]:
         kv_cache = past_kv if kv_cache is None else kv_cache  # two names of one argument
-        x = self.tok_emb(ids) if embeddings is None else embeddings  # (B, T, hidden)
+        x = self.tok_emb(ids) if embeddings is None else embeddings
+        x = x[None] if x.dim() == 2 else x  # (B, T, hidden)
         cache = kv_cache if kv_cache is not None else self.kept
         if cache is None and (use_cache or self.keeps):
             cache = self.thinker.new_cache(len(x))
@@ -82,7 +88,7 @@ class ThinkerLM:
         return (logits, cache) if use_cache or kv_cache is not None else logits
 
 
-class ViTTiny:
+class ViTTiny(Evaluated):
     """A vision encoder, called with one picture: uint8 (3, 224, 224) -> global and grid tokens."""
 
     def __init__(self, encoder: VisionEncoder) -> None:
@@ -99,7 +105,7 @@ class ViTTiny:
         return tokens[:, -1:], tokens[:, :-1]  # (B, 1, C), (B, 49, C)
 
 
-class AudioEncoderTiny:
+class AudioEncoderTiny(Evaluated):
     """An audio encoder, called with one log-mel: (128, T) -> (1, ceil(T / 8), C)."""
 
     def __init__(self, encoder: AudioEncoder) -> None:
@@ -123,7 +129,7 @@ def load_projectors(folder: str | Path) -> dict[str, dict[str, Tensor]]:
     return {key: Projector.from_pretrained(folder, name).state_dict() for key, name in names.items()}
 
 
-class TalkerChain:
+class TalkerChain(Evaluated):
     """Text to sound in three steps: `generate_audio_codes`, `rvq.decode`, `vocoder.mel_to_audio`."""
 
     def __init__(self, speaker: Speaker) -> None:
@@ -143,6 +149,8 @@ class TalkerChain:
         """A sentence as RVQ codes (1, T, K); its predicted durations set T, at most `max_frames`."""
         if max_frames is not None and max_frames < 1:
             raise UserError(f"max_frames must be at least 1, not {max_frames}")
+        if not isinstance(text, str):
+            raise UserError(f"the Talker reads a text, not {type(text).__name__}: ids mean nothing to it")
         _, frames = self.speaker.codes(text, voice or self.speaker.voices[0])
         return torch.stack(list(frames)[:max_frames], dim=1)  # (1, T, K)
 
@@ -162,5 +170,5 @@ def generate_audio(
     max_frames: int | None = None,
 ) -> np.ndarray:
     """Text to float32 (samples,) at 16 kHz, by the three steps; `device` is where the chain is."""
-    codes = talker.generate_audio_codes(text, max_frames).to(device)  # (1, T, K)
+    codes = talker.generate_audio_codes(text, max_frames).to(usable(device))  # (1, T, K)
     return voc.mel_to_audio(rvq.decode(codes))

@@ -14,6 +14,7 @@ import infer_chat
 from export.chunks import main as export
 from inference.chunked import CoreMLLanguageModel, chat_loop, generate
 from inference.session import ChatSession
+from inference.timing import Timing, cache_block
 from models import errors
 
 for name in ("onnx", "onnxruntime", "transformers"):
@@ -65,6 +66,30 @@ def test_flag(folders, flag, capsys):
         pytest.skip("--max_context_length is not there yet")
     assert infer_chat.main(words) == 0
     assert capsys.readouterr().out.strip()
+
+
+def test_every_flag_reaches_what_it_is_for(folders, monkeypatch, capsys):
+    from inference.chunked import model
+    from inference.omni import Omni
+
+    loaded_with, asked_with, load, stream = {}, {}, model.load_chunks, Omni.stream
+    monkeypatch.setattr(model, "load_chunks", lambda **given: loaded_with.update(given) or load(**given))
+    monkeypatch.setattr(
+        Omni, "stream",
+        lambda self, text, **given: asked_with.update(given, text=text) or stream(self, text, **given),
+    )
+    flags = [flag for flag in FLAGS if flag != "analyze-compute-plan"]
+    assert infer_chat.main(command(folders, *flags)) == 0
+    four = str(folders["four"])
+    assert loaded_with == {
+        "model_dir": four, "model_name": str(TEXT), "embeddings": f"{four}/embeddings.npy",
+        "lm_head": f"{four}/lm_head.onnx", "chunked": True, "num_chunks": 4, "cache_compiled": True,
+    }  # fmt: skip
+    settings = {
+        "max_seq_len": 256, "temperature": 0.8, "top_k": 40, "top_p": 0.95, "max_new_tokens": 8,
+        "system_prompt": "You are kind.", "text": "What is a dog?",
+    }  # fmt: skip
+    assert {name: asked_with[name] for name in settings} == settings
 
 
 @pytest.mark.parametrize("setting", SETTINGS)
@@ -175,6 +200,34 @@ def test_status_levels(folders, position, state):
     session: ChatSession = omni.session(max_seq_len=100)
     session.generator.ids = [0] * position
     assert f"[{state}]" in session.level()
+
+
+def test_status_lines():
+    assert cache_block(512, 1024).splitlines() == [
+        "KV Cache usage:", "  Position: 512 / 1024 (50.0%) [OK]", "  Remaining capacity: 512 tokens",
+    ]  # fmt: skip
+
+
+def test_timing_statistics():
+    timing = Timing(prompt_tokens=40, prefill=0.2, tokens=20, model=0.5, head=0.04, sampling=0.01)
+    assert timing.block().splitlines() == [
+        "TIMING STATISTICS", "-" * 50, "Prompt processing:", "  Tokens: 40",
+        "  Model forward time: 200.00 ms", "  Speed: 200.00 tokens/sec", "", "Token generation:",
+        "  Tokens generated: 20", "  Model forward time: 500.00 ms (25.00 ms/token)",
+        "  LM head time: 40.00 ms (2.00 ms/token)", "  Sampling time: 10.00 ms (0.50 ms/token)",
+        "  Total generation time: 550.00 ms", "  Speed: 36.36 tokens/sec",
+    ]  # fmt: skip
+
+
+def test_overflow_in_a_chat_is_told_and_the_chat_goes_on(folders, monkeypatch, capsys):
+    from models.tokenizer import Tokenizer
+
+    model = CoreMLLanguageModel(folders["four"], is_chunked=True, num_chunks=4, max_context_length=48)
+    lines = iter(["Tell me about a dog.", "And a cat?", "What is the sea?", "Hello", "/quit"])
+    monkeypatch.setattr("builtins.input", lambda *_: next(lines))
+    with pytest.warns(UserWarning, match="the context is full"):
+        chat_loop(model, Tokenizer(TEXT / "tokenizer.model"), temperature=0.0, max_new_tokens=12)
+    assert capsys.readouterr().out.count("μOmni: ") == 4 and not list(lines)
 
 
 def test_overflow_ends_a_single_prompt(folders):

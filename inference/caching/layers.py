@@ -7,6 +7,7 @@ experiments with one.
 import torch
 from torch import Tensor
 
+from inference.loading import usable
 from models.cache import KVCache
 from models.cachekind import KVCacheTensorConfig
 
@@ -26,7 +27,7 @@ class LayerKVCache(KVCache):
         """Room for tensors of these widths, each in its format."""
         kinds = tuple(config and config.fitted(width) for width, config in parts)
         widths = tuple(width for width, _ in parts)
-        super().__init__(1, batch_size, 1, max_seq_len, widths, device=device, kinds=kinds)
+        super().__init__(1, batch_size, 1, max_seq_len, widths, device=usable(device), kinds=kinds)
 
     @property
     def position(self) -> int:

@@ -1,6 +1,9 @@
 """What is exported: Core ML packages as the runner wants them, and folders that are whole or absent."""
 
+import shutil
 import sys
+from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -10,7 +13,7 @@ from export import chunk_targets
 from export.chunk_check import check_packages, described
 from export.chunk_modules import CoreMLChunk, HalfNorm, layer_ranges, vocabulary_parts
 from export.chunks import Options, main, run
-from inference.chunked import load_chunks
+from inference.chunked import coreml, load_chunks
 from inference.chunked.coreml import core_ml
 from models.block import RMSNorm
 from models.errors import UserError
@@ -119,6 +122,31 @@ def test_core_ml_gives_the_tokens(packages, nano_text_dir):
 def test_elsewhere_running_core_ml_is_one_line(packages):
     with pytest.raises(UserError, match="Core ML runs on macOS only: export with --target onnx"):
         load_chunks(packages[0], True, 2)
+
+
+def test_core_ml_keeps_and_finds_compiled_forms(packages, tmp_path, monkeypatch):
+    """With a stand-in for the runtime, which macOS alone has."""
+    (tmp_path / "compiled").mkdir()
+    (tmp_path / "compiled" / "model.mil").write_text("compiled")
+    folder, opened = shutil.copytree(packages[0], tmp_path / "two"), []
+
+    class Model:
+        def __init__(self, path):
+            opened.append(Path(path).name)
+
+        def get_compiled_model_path(self):
+            return str(tmp_path / "compiled")
+
+    models = SimpleNamespace(MLModel=Model, CompiledMLModel=Model)
+    monkeypatch.setattr(coreml, "need_macos", lambda: None)
+    monkeypatch.setattr(coreml, "core_ml", lambda: SimpleNamespace(models=models))
+    names = ("chunk_0", "chunk_1", "lm_head")
+    for cache_compiled in False, True, False:
+        load_chunks(folder, True, 2, cache_compiled=cache_compiled)
+    plain, kept = [f"{name}.mlpackage" for name in names], [f"{name}.mlmodelc" for name in names]
+    both = [name for pair in zip(plain, kept, strict=True) for name in pair]
+    assert opened == [*plain, *both, *kept]
+    assert all((folder / name / "model.mil").read_text() == "compiled" for name in kept)
 
 
 def test_layers_and_vocabulary_are_cut_evenly():

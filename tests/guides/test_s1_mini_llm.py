@@ -3,11 +3,13 @@
 As documented; `inference.generate` is `inference` here, for a function has that name.
 """
 
+from dataclasses import replace
+
 import pytest
 import torch
 
-from inference import Generator, generate, generate_stream, sample_top_p
-from inference.sampling import apply_top_k, apply_top_p
+from inference import Generator, generate, generate_stream
+from inference.sampling import apply_top_k, apply_top_p, sample_top_p
 from inference.tutorial import ThinkerLM
 from models.errors import UserError
 
@@ -24,6 +26,12 @@ def test_top_p_keeps_four_of_seven():
     assert drawn <= {0, 1, 2, 3} and len(drawn) > 1
 
 
+def test_top_p_always_keeps_the_likeliest():
+    """As the documented mask does, which counts only what stands before a token."""
+    assert sample_top_p(TAIL, 0.0).tolist() == [[0]]
+    assert sample_top_p(TAIL[0], 0.0).tolist() == [0]
+
+
 def test_top_k_keeps_k():
     assert (apply_top_k(TAIL.log(), 3).softmax(-1) > 0).sum() == 3
 
@@ -33,6 +41,16 @@ def test_top_k_keeps_k():
 def test_hyperparameters(env, temperature, top_p, max_new_tokens):
     given = {"temperature": temperature, "top_p": top_p, "max_new_tokens": max_new_tokens}
     assert isinstance(generate(env.model, env.tokenizer, "Hello", **given), str)
+
+
+def test_arguments_by_their_places(env):
+    gen = Generator(str(env.folder), str(env.folder), "cpu")
+    by_name = {"max_new_tokens": 6, "temperature": 0.7, "top_p": 0.9}
+    config = replace(gen.config, seed=0)
+    gen.config = config
+    assert gen.generate("Once", 6, 0.7, 0.9) == gen.generate(prompt="Once", **by_name)
+    assert gen.generate("Once", 1) == gen.generate("Once", max_new_tokens=1)
+    assert gen.config == config
 
 
 def test_a_checkpoint_file_names_its_folder(env):

@@ -19,6 +19,8 @@ from inference import (
     generate,
     load_model,
 )
+from inference.caching import planning, probe
+from inference.caching.layers import LayerKVCache
 from inference.manifest import main as run_manifest
 from inference.notice import Notice
 from inference.speculative.draft import NgramDraft, PromptLookup
@@ -48,6 +50,17 @@ def test_sampling_parameters(env, name, value):
     assert getattr(GenerateConfig(**given), name) == value
 
 
+@pytest.mark.parametrize("more", [{}, {"repetition_penalty": 1.2}, {"num_beams": 2}], ids=str)
+def test_without_a_stop_token_a_reply_has_its_length(env, more):
+    stop = generate(env.model, env.input_ids, max_new_tokens=1)[0, -1].item()
+    given = {"max_new_tokens": 4} | more
+    if not more:
+        assert generate(env.model, env.input_ids, eos_token_id=stop, **given).shape[1] == 4
+    assert GenerateConfig(eos_token_id=None).eos_token_id is None
+    assert generate(env.model, env.input_ids, eos_token_id=None, **given).shape[1] == 8
+    assert env.omni.config(eos_token_id=None).eos_token_id == env.tokenizer.eos
+
+
 @pytest.mark.parametrize("kind", [*WIDTH, KVCacheKind.FP16])
 def test_bytes_of_a_token(env, kind):
     c = env.model.thinker.config
@@ -73,6 +86,24 @@ def test_auto_drops_tests_times_and_keeps(env, tmp_path):
 
 
 @pytest.mark.filterwarnings("ignore::inference.notice.Notice")
+@pytest.mark.parametrize("benchmark", [True, False])
+def test_measuring_fields_are_what_is_measured(env, tmp_path, monkeypatch, benchmark):
+    asked, timed, needle, decoder = [], set(), planning.needle, probe.CacheProbe._decoder
+    monkeypatch.setattr(planning, "needle", lambda *given: asked.append(given[1]) or needle(*given))
+    monkeypatch.setattr(
+        probe.CacheProbe, "_decoder", lambda self, *given: timed.add(given[1:]) or decoder(self, *given)
+    )
+    sizes = {"cache_quality_prompt_len": 60, "cache_auto_bench_steps": 3, "cache_auto_bench_prompt_len": 20}
+    given = LEAST | sizes | {"cache_auto_benchmark": benchmark, "max_seq_len": 96}
+    plans = tmp_path / "plans.json"
+    given["cache_plan_path"] = str(plans)
+    Generator(load_model(env.folder), config=GenerateConfig(cache_kind="auto", **given))
+    assert asked == [60] and timed == ({(20, 3)} if benchmark else set())
+    (plan,) = json.loads(plans.read_text())["plans"].values()
+    assert any(row["tokens_per_second"] for row in plan["candidates"]) == benchmark
+
+
+@pytest.mark.filterwarnings("ignore::inference.notice.Notice")
 def test_a_long_context_of_everything_at_once(env):
     config = GenerateConfig(
         max_seq_len=8192, cache_kind="q8", decode_plan="auto", cache_budget_mb=2048, max_new_tokens=3
@@ -91,9 +122,21 @@ def test_a_device_that_is_missing_is_one_line(env, device):
         pytest.skip("there is such a device here")
     config = GenerateConfig(max_new_tokens=2)
     for call in (lambda: Generator(env.model, config=config, device=torch.device(device)),
-                 lambda: generate(env.model, env.input_ids, config=config, device=device)):  # fmt: skip
+                 lambda: generate(env.model, env.input_ids, config=config, device=device),
+                 lambda: LayerKVCache(1, 64, 32, 32, device=torch.device(device))):  # fmt: skip
         with pytest.raises(UserError, match=f"cannot use the device '{device}'"):
             call()
+
+
+@pytest.mark.parametrize("ids, said", [
+    ([[]], "the prompt is empty"), ([[3, 3]], "the prompt is empty"),
+    ([[1, 999_999]], "is this another one's tokenizer"), ([[1, -5]], "is this another one's tokenizer"),
+])  # fmt: skip
+def test_ids_that_cannot_be_continued_are_one_line(env, ids, said):
+    generator = Generator(env.model, config=GenerateConfig(max_new_tokens=2))
+    for call in generator.generate, lambda given: generate(env.model, given, max_new_tokens=2):
+        with pytest.raises(UserError, match=said):
+            call(torch.tensor(ids, dtype=torch.long))
 
 
 @pytest.mark.parametrize("name, value", SPECULATIVE)
@@ -102,6 +145,20 @@ def test_speculative_configuration(env, name, value):
     generator = SpeculativeGenerator(target_model=env.model, draft_model=env.model, config=config)
     assert generator.generate(env.input_ids).shape[1] >= 4
     assert 0.0 <= generator.acceptance_rate <= 1.0
+
+
+@pytest.mark.parametrize("spec_k", [1, 3])
+def test_guesses_at_once_and_whether_they_adapt(env, spec_k):
+    """The model is its own draft: every guess stands."""
+    found = {}
+    for adaptive in (False, True):
+        config = SpeculativeConfig(
+            spec_k=spec_k, spec_k_adaptive=adaptive, max_new_tokens=20, eos_token_id=None
+        )
+        generator = SpeculativeGenerator(env.model, env.model, config)
+        generator.generate(env.input_ids)
+        found[adaptive] = generator.k, generator.passes
+    assert found[False][0] == spec_k < found[True][0] and found[False][1] > found[True][1]
 
 
 def test_the_table_that_ships_changes_no_answer():
@@ -146,7 +203,7 @@ def test_the_complete_pipeline():
     assert len([tokenizer.decode([token]) for token in generator.generate_iter(hello)]) <= 8
 
 
-def test_the_documented_manifest(env, tmp_path):
+def test_the_documented_manifest(env, tmp_path, capsys):
     """With a prompt: the guide's own asks nothing."""
     settings = {"max_new_tokens": 3, "temperature": 0.8, "cache_kind": "fp16", "prompt": "Hello"}
     run = {"id": "generate", "mode": "generate", "generate": settings}
@@ -156,6 +213,11 @@ def test_the_documented_manifest(env, tmp_path):
     assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "m.jsonl")]) == 0
     (line,) = map(json.loads, (tmp_path / "m.jsonl").read_text().splitlines())
     assert line["run"]["id"] == "generate_test/generate" and "answer" in line
+    run["mode"] = "benchmark"
+    (tmp_path / "m.yaml").write_text(yaml.safe_dump(content))
+    assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "b.jsonl")]) == 2
+    assert "mode must be generate" in capsys.readouterr().err
+    run["mode"] = "generate"
     del settings["prompt"]
     (tmp_path / "m.yaml").write_text(yaml.safe_dump(content))
     assert run_manifest([str(tmp_path / "m.yaml"), "--out", str(tmp_path / "n.jsonl")]) == 2

@@ -48,13 +48,32 @@ def test_picture_sound_and_text_are_put_together(env):
     audio_encoder = AudioEncoderTiny.from_pretrained(env.omni_folder)
     encoded = audio_encoder(mel_spec(torch.as_tensor(load_audio(SOUND))))
     audio_emb = projector(env.omni_folder, "audio_projector", "proj_a")(encoded)
-    think = ThinkerLM(env.model.thinker).eval()
+    think = ThinkerLM(env.model.thinker)
     width = env.model.thinker.config.hidden_size
     assert grid.shape[1] == 49 and img_emb.shape == (1, 1, width) and audio_emb.shape[2] == width
     assert think.tok_emb(env.input_ids).shape == (1, 4, width)
     multimodal_emb = torch.cat([img_emb, audio_emb], dim=1)
     given = {"ctx": 512, "max_new": 4, "multimodal_emb": multimodal_emb}
-    assert isinstance(generate(env.model, env.tokenizer, "What is it?", **given), str)
+    assert isinstance(generate(think, env.tokenizer, "What is it?", **given), str)
+    assert generate(think, env.tokenizer, "Hi", 3) == generate(think, env.tokenizer, "Hi", max_new=3)
+
+
+def test_evaluation_mode_is_asked_of_each(env, chain):
+    made = (ThinkerLM(env.model.thinker), ViTTiny.from_pretrained(env.omni_folder),
+            AudioEncoderTiny.from_pretrained(env.omni_folder), chain)  # fmt: skip
+    assert all(one.eval() is one for one in made)
+
+
+@torch.inference_mode()
+def test_ids_may_be_lists(env):
+    """The chapter's loop: `model(ids)`, then `model([[next_id]])`."""
+    think, ids = ThinkerLM(env.model.thinker), [1, 40, 50, 60]
+    whole = think(env.input_ids)
+    assert torch.equal(think(ids), whole) and torch.equal(think([ids]), whole)
+    assert think.tok_emb(ids).shape == (4, env.model.thinker.config.hidden_size)
+    think.enable_kv_cache(True)
+    think(ids[:3])
+    assert torch.allclose(think([[60]])[:, -1], whole[:, -1], atol=1e-4)
 
 
 def test_weights_go_into_a_thinker(env):
@@ -78,6 +97,16 @@ def test_speech_by_functions(chain, tmp_path):
     assert soundfile.info(tmp_path / "output.wav").samplerate == 16000
     with pytest.raises(UserError, match="max_frames"):
         generate_audio_codes(chain, "Hello world", max_frames=0)
+
+
+@pytest.mark.parametrize("text, device, said", [
+    ([1, 40, 50], "cpu", "reads a text, not list"), (None, "cpu", "reads a text"),
+    ("", "cpu", "nothing to say"),
+    ("Hi.", "nowhere", "cannot use the device 'nowhere'"),
+])  # fmt: skip
+def test_what_cannot_be_spoken_is_one_line(chain, text, device, said):
+    with pytest.raises(UserError, match=said):
+        generate_audio(chain, chain.rvq, chain.vocoder, text, device, max_frames=3)
 
 
 def test_longer_texts_sound_longer(chain):
@@ -107,7 +136,8 @@ def test_interactive_mode_is_left_by(env, word, monkeypatch, capsys):
     lines = iter(["Hello", word, "never read"])
     monkeypatch.setattr("builtins.input", lambda *_: next(lines))
     assert infer_chat.main(["--ckpt_dir", str(env.folder), "--max_new_tokens", "3"]) == 0
-    assert list(lines) == ["never read"] and "μOmni:" in capsys.readouterr().out
+    banner, _, said = capsys.readouterr().out.partition("\n")
+    assert list(lines) == ["never read"] and "exit leaves" in banner and said.startswith("μOmni: ")
 
 
 def test_a_wrong_folder_is_one_line(capsys):

@@ -91,6 +91,12 @@ def test_defaults_of_generate(name, default):
     assert inspect.signature(generate_batch).parameters[name].default == default
 
 
+def test_arguments_of_generate_by_their_places(model, tokenizer):
+    named = {"max_new_tokens": 8, "temperature": 0.7, "top_p": 0.9, "top_k": 50, "do_sample": True}
+    by_place = generate(model, tokenizer, PROMPTS[1], *named.values(), "cpu", seed=1)
+    assert by_place == generate(model, tokenizer, PROMPTS[1], **named, device="cpu", seed=1)
+
+
 def test_generate_batch(model, tokenizer):
     said = generate_batch(model, tokenizer, prompts=PROMPTS, max_new_tokens=12, do_sample=False,
                           device="cpu")  # fmt: skip
@@ -181,6 +187,17 @@ def test_config_keys(tmp_path, key, value):
     sections = load_preset("tiny")
     apply_override(sections, ["memory"], f"memory.{key}={value}")
     assert sections["memory"]["model"][key] == value
+
+
+@pytest.mark.parametrize("strategy, kind", [("sequence", SequenceLevelRouter), ("token", TokenLevelRouter),
+                                            ("rolling", RollingWindowRouter)])  # fmt: skip
+def test_a_model_routes_as_its_config_says(tmp_path, strategy, kind):
+    path = tmp_path / "adapter.yaml"
+    settings = f"{{routing_strategy_inference: {strategy}, window_size: 64, top_k: 3}}"
+    path.write_text(f"base_model: {BASE}\nmemory: {settings}\n")
+    made = MemoryAdapter(load_config(path)).strategies
+    assert [type(one) for one in made] == [kind, kind] and {one.top_k for one in made} == {3}
+    assert strategy != "rolling" or {one.window_size for one in made} == {64}
 
 
 @pytest.mark.parametrize("text", ["memory: {chapters: 3}", "vision: {}", "- 1", "memory: {top_k: 0}"])

@@ -161,4 +161,4 @@ def test_experiments_of_targets_are_runs_with_names(runs, omni):
     assert manifest.main([str(runs)]) == 1
     good, bad = lines(runs.with_suffix(".jsonl"))
     assert good["answer"] == omni.chat("hello", **block) and good["run"]["id"] == "test/a"
-    assert "unknown mode" in bad["error"]
+    assert "mode must be generate" in bad["error"] and "train" in bad["error"]
