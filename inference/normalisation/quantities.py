@@ -1,4 +1,4 @@
-"""Money, units, fractions, ratios, ranges, ordinals, arithmetic and plain numbers."""
+"""Units, fractions, ratios, ranges, ordinals, arithmetic and plain numbers."""
 
 from __future__ import annotations
 
@@ -8,22 +8,15 @@ from inference.normalisation.numbers import NUMBER, cardinal, many, number, ordi
 from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import (
     ALONE,
-    CURRENCIES,
-    CURRENCY_CODES,
     DIRECTIONS,
     LETTER_NAMES,
     MAGNITUDES,
-    PERIODS,
     SYMBOLS,
     UNITS,
 )
 
 INVARIANT = ("hertz", "horsepower", "yen", "won", "sen", "jeon")
 IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet"}
-SIGN = r"((?<![\w)])[-−])?"
-WORD_MAGNITUDE = r"thousand|million|billion|trillion"
-MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
-MARKS = either(CURRENCIES)
 TENS = {"10": "tens", "100": "hundreds"}
 COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those"  # "two 6s"
 EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
@@ -44,54 +37,16 @@ def plural(noun: str, one: bool) -> str:
     return f"{head}s{''.join(rest)}"
 
 
-def _money(m: re.Match) -> str:
-    sign = " minus " if m[1] else " "
-    large, small = CURRENCIES[m[2]]
-    large_number = MAGNITUDES.get(m[4], m[5])
-    if large_number:
-        return f"{sign}{number(m[3])} {large_number} {plural(large, False)}"
-    if m[3].isdigit() and _before_noun(m):
-        return f"{sign}{number(m[3])} {large}"
-    return sign + _amount(m[3], large, small)
-
-
-def _amount(written: str, large: str, small: str) -> str:
-    """"3.50" -> "three dollars and fifty cents"."""
-    whole, _, part = written.replace(",", "").partition(".")
-    whole = whole or "0"
-    said = f"{number(whole)} {plural(large, int(whole) == 1)}"
-    if not part.strip("0") or len(part) > 2:
-        return said if not part.strip("0") else f"{number(written)} {plural(large, False)}"
-    cents = part.ljust(2, "0")
-    coins = f"{cardinal(cents)} {plural(small, int(cents) == 1)}"
-    return coins if int(whole) == 0 else f"{said} and {coins}"
-
-
-def _money_range(m: re.Match) -> str:
-    first = _amount(m[2], *CURRENCIES[m[1]]) if "." in m[2] else number(m[2])
-    return f"{first} to {m[1]}{m[3]}"
-
-
-def _money_behind(m: re.Match) -> str:
-    large, small = CURRENCIES[m[2]]
-    return _amount(m[1], large, small)
-
-
-def _currency_code(m: re.Match) -> str:
-    word = MAGNITUDES.get(m[2], m[2] or "")
-    return f"{number(m[1])} {word} {plural(CURRENCY_CODES[m[3]], m[1] == '1' and not word)}"
-
-
 def _feet_inches(m: re.Match) -> str:
     return f"{number(m[1])} {plural('foot', m[1] == '1')} {number(m[2])} "
 
 
 def _one(m: re.Match) -> bool:
     """Whether the unit is in the singular: "1 kg", and before what it measures."""
-    return m[1] == "1" or _before_noun(m)
+    return m[1] == "1" or before_noun(m)
 
 
-def _before_noun(m: re.Match) -> bool:
+def before_noun(m: re.Match) -> bool:
     """"a 5 kg bag", "a $20 shirt"."""
     article = re.search(r"\b[Aa]n? $", m.string[: m.start()])
     return bool(article and re.match(rf"\s(?!(?:{ADVERBS})\b)[a-z]", m.string[m.end() :]))
@@ -191,12 +146,6 @@ def _magnitude(m: re.Match) -> str:
     return f"{number(m[1])} {MAGNITUDES[m[2]]}"
 
 
-def _per_unit(m: re.Match) -> str:
-    """"five dollars/hr"; other words before a stroke have no price."""
-    priced = re.search(rf"(?:{either(PRICES)})$", m.string[: m.start()])
-    return f" per {UNITS[m[1]]} " if priced else m[0]
-
-
 def _scientific(m: re.Match) -> str:
     """"1e-5" and "10^-3 m": times ten to a power, or to a power."""
     times, unit = " times ten" if m[2] else "", plural(UNITS[m[4]], False) if m[4] else ""
@@ -205,27 +154,6 @@ def _scientific(m: re.Match) -> str:
 
 
 UNIT = either(UNITS)
-PRICES = [plural(name, one) for names in CURRENCIES.values() for name in names for one in (True, False)]
-MONEY: list[Rule] = [
-    rule(r"\b(?:US|CA?|AU?|NZ|HK)(?=\$\d)", lambda m: ""),
-    rule(r"\bRs\.?\s?(?=\d)", lambda m: "₹"),
-    rule(r"(\$[\d,.]+) USD\b", lambda m: m[1]),
-    rule(rf"\b({either(CURRENCY_CODES)})\s?({NUMBER}(?:\s(?:{WORD_MAGNITUDE}))?)",
-         lambda m: f"{m[2]} {m[1]}"),
-    rule(rf"(?<=[{''.join(c for c in CURRENCIES if len(c) == 1)}])(\d+),(\d\d)\b(?![,.]?\d)"
-         rf"|(?<![\d.,])(\d+),(\d\d)(?=\s?[€£])", lambda m: f"{m[1] or m[3]}.{m[2] or m[4]}"),
-    rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
-    rule(rf"({MARKS})(\d+) (bill|note|coin)\b",
-         lambda m: f"{number(m[2])} {CURRENCIES[m[1]][0]} {m[3]}"),
-    rule(rf"{SIGN}({MARKS})\s?({NUMBER}){MONEY_MAGNITUDE}", _money),
-    rule(rf"({MARKS})-({NUMBER})", lambda m: f" minus {_amount(m[2], *CURRENCIES[m[1]])}"),
-    rule(rf"({NUMBER})\s?({MARKS})(?!\d)", _money_behind),
-    rule(rf"({NUMBER})\s?¢", lambda m: f"{number(m[1])} {plural('cent', m[1] == '1')}"),
-    rule(rf"({NUMBER})\s?(?:({WORD_MAGNITUDE}|[kKMB]|bn)\s)?({either(CURRENCY_CODES)})\b",
-         _currency_code),
-    rule(rf"/(?=(?:{either(PERIODS)})\b)", "per"),
-    rule(rf"(?<=[a-z])/({UNIT})(?![\w/])", _per_unit),
-]
 MEASURES: list[Rule] = [
     rule(rf"(?<![\d.,])(\d{{1,3}}),(\d{{1,2}})(?=\s?(?:{UNIT})(?![\w'&]))",
          lambda m: f"{m[1]}.{m[2]}"),  # a comma for a point, as in most of Europe
