@@ -10,7 +10,7 @@ from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import CURRENCIES, CURRENCY_CODES, MAGNITUDES, PERIODS, UNITS
 
 SIGN = r"((?<![\w)])[-−])?"
-WORD_MAGNITUDE = r"thousand|million|billion|trillion"
+WORD_MAGNITUDE = r"[Tt]housand|[Mm]illion|[Bb]illion|[Tt]rillion"
 MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
 MARKS = either(CURRENCIES)
 
@@ -20,7 +20,7 @@ def _money(m: re.Match) -> str:
     large, small = CURRENCIES[m[2]]
     large_number = MAGNITUDES.get(m[4], m[5])
     if large_number:
-        return f"{sign}{number(m[3])} {large_number} {plural(large, False)}"
+        return f"{sign}{number(m[3])} {large_number} {plural(large, before_noun(m))}"
     if m[3].isdigit() and before_noun(m):
         return f"{sign}{number(m[3])} {large}"
     return sign + _amount(m[3], large, small)
@@ -69,7 +69,7 @@ MONEY: list[Rule] = [
     rule(rf"(?<=[{''.join(c for c in CURRENCIES if len(c) == 1)}])(\d+),(\d\d)\b(?![,.]?\d)"
          rf"|(?<![\d.,])(\d+),(\d\d)(?=\s?[€£])", lambda m: f"{m[1] or m[3]}.{m[2] or m[4]}"),
     rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
-    rule(rf"({MARKS})(\d+) (bill|note|coin)\b",
+    rule(rf"({MARKS})(\d+) (bills?|notes?|coins?)\b",
          lambda m: f"{number(m[2])} {CURRENCIES[m[1]][0]} {m[3]}"),
     rule(rf"{SIGN}({MARKS})\s?({NUMBER}){MONEY_MAGNITUDE}", _money),
     rule(rf"({MARKS})-({NUMBER})", lambda m: f" minus {_amount(m[2], *CURRENCIES[m[1]])}"),

@@ -21,6 +21,14 @@ TENS = {"10": "tens", "100": "hundreds"}
 COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those"  # "two 6s"
 EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
 ADVERBS = f"{EXTENTS}|and|or|to|of|for|in|on|at|from|with|more|less|per|is|was|by"  # no noun of "a 5 kg bag"
+OWNERS = "the|my|your|his|her|our|their|each"
+NO_NOUNS = (
+    "we|he|she|they|you|it|that|which|who|when|if|as|but|because|after|before|into|than|left|back|each|"
+    "an?|the|my|your|his|her|our|their|will|would|can|could|should|may|might|must|has|had|have|are|were|"
+    "do|does|did|don't|isn't|wasn't|went|goes|came|comes|got|gets|made|makes|just|also|not|only|now|"
+    "away|apart|off|up|down|out|over|under|short|later|earlier|ago|due|total|extra|worth|between|"
+    "there|here|north|south|east|west|home"
+)  # behind "the 5 km"
 SCALES = {"C": "celsius", "F": "fahrenheit"}
 POWERS = {"2": "squared", "3": "cubed"}
 
@@ -47,9 +55,12 @@ def _one(m: re.Match) -> bool:
 
 
 def before_noun(m: re.Match) -> bool:
-    """"a 5 kg bag", "a $20 shirt"."""
-    article = re.search(r"\b[Aa]n? $", m.string[: m.start()])
-    return bool(article and re.match(rf"\s(?!(?:{ADVERBS})\b)[a-z]", m.string[m.end() :]))
+    """"a 5 kg bag", "A 16GB Mac", "the $20 shirt"; not "the $20 he owes"."""
+    said_before, after = m.string[: m.start()], m.string[m.end() :]
+    if re.search(r"\b[Aa]n? $", said_before):
+        return re.match(rf"\s(?!(?:{ADVERBS})\b)[A-Za-z]", after) is not None
+    owned = re.search(rf"\b(?:{OWNERS}) $", said_before, re.IGNORECASE)
+    return bool(owned and re.match(rf"\s(?!(?:{ADVERBS}|{NO_NOUNS}|\w+ed)\b)[a-z]{{2}}", after))
 
 
 def _inches(m: re.Match) -> str:

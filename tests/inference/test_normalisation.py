@@ -191,6 +191,13 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "A $3.4 billion plan, their $25M loan, a €900 Fiat":
+        "a three point four billion dollar plan , their twenty five million dollar loan , "
+        "a nine hundred euro fiat",
+    "The $15 he paid, the $15 lunch, my 8 km west, each 8 km loop":
+        "the fifteen dollars he paid , the fifteen dollar lunch , my eight kilometers west , "
+        "each eight kilometer loop",
+    "three $50 bills, £4 Million": "three fifty dollar bills , four million pounds",
 }
 
 
