@@ -151,7 +151,7 @@ VERSIONS: list[Rule] = [
     rule(r"\b([Vv]ersion) [vV]\.?(?=\d)", lambda m: m[1] + " "),
     rule(r"(?<![\w.])([vV]\.?\s?)?(\d+(?:\.\d+){2,})(?![\d])", _version),
     rule(r"\b(?!V(?:6|8|10|12)\b)([vV])(\d+(?:\.\d+)?)\b", _version),  # engines are no versions
-    rule(r"(?<=[A-Z])/(?=\d)(?!\d{2,3}\s?[CF]\b)", "slash"),
+    rule(r"(?<=[A-Z])/(?=\d)(?!\d{2,3}\s?°?\s?[CF]\b)", "slash"),
 ]
 MIXED: list[Rule] = [
     rule(rf"\b({either(RULERS)}) ([IVX]{{2,}})\b", _ruler),

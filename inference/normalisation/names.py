@@ -160,7 +160,8 @@ NAMES: list[Rule] = [
     rule(r"((?:Ave|Blvd|Rd|St|Dr)\b\.?,?\s)(NW|NE|SW|SE)\b", lambda m: m[1] + DIRECTIONS[m[2]]),
     rule(r"(?<=\d )([NSEW])\.?\s(?=[A-Z0-9])", lambda m: DIRECTIONS[m[1]] + " "),
     rule(r"(\b\d+\s(?:[NSEW]\.?\s)?(?:[A-Z][\w']+\s){0,2}[A-Z][\w']+)\s(St|Dr)\b\.?", _street),
-    rule(rf"(?<![\w.,-])(\d{{3,4}})(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
+    rule(rf"(?<![\w.,-])(\d{{3,4}})(?!\s?[MGT]B\b)"  # no "500 GB drive"
+         rf"(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
          lambda m: house_number(m[1]) + " "),
     rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b"
          rf"(?:\.(?=,|\s+[a-z0-9&]|\s*$|\s(?:{OPENERS})\b)|(?=[,;]|\s+[a-z&]|\s*$))", _street),

@@ -16,7 +16,8 @@ from inference.normalisation.tables import (
 )
 
 INVARIANT = ("hertz", "horsepower", "yen", "won", "sen", "jeon")
-IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet"}
+IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet",
+             "millimeter of mercury": "millimeters of mercury"}
 TENS = {"10": "tens", "100": "hundreds"}
 COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those"  # "two 6s"
 EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
@@ -173,6 +174,7 @@ MEASURES: list[Rule] = [
          _scientific),
     rule(rf"(?<=\d)(\s?(?:{UNIT}))\s?([-–x×])\s?(?={NUMBER}\s?(?:{UNIT})(?!\w))",
          lambda m: f"{m[1]} {'by' if m[2] in 'x×' else 'to'} "),
+    rule(rf"(?<=\d)(\s?(?:{UNIT}))\s?/\s?(?={NUMBER}\s?(?:{UNIT})(?!\w))", lambda m: f"{m[1]} or "),
     rule(r"\b(\d{1,3})' ?x ?(\d{1,3})'", lambda m: f"{number(m[1])} by {number(m[2])} feet"),
     rule(rf"\b(\d{{1,3}})'(?=\s(?:by|{EXTENTS})\b)",
          lambda m: f"{number(m[1])} {plural('foot', m[1] == '1')}"),

@@ -191,6 +191,15 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "the 250 GB drive, a 250MB Flash drive": "the two hundred and fifty gigabyte drive , "
+    "a two hundred and fifty megabyte flash drive",
+    "20 μL, 4 mmol/L, 90 mmHg, 7 MeV, 12 MWh, 2 Gb/s, 6 MPa":
+        "twenty microliters , four millimoles per liter , ninety millimeters of mercury , "
+        "seven mega electron volts , twelve megawatt hours , two gigabits per second , six megapascals",
+    "Add 3 c. milk, 1/3 c. oil, 2 qts. water":
+        "add three cups milk , one third cup oil , two quarts water",
+    "160°C/320°F, 2 kg / 4.4 lb": "one hundred and sixty degrees celsius or three hundred and twenty "
+    "degrees fahrenheit , two kilograms or four point four pounds",
     "A $3.4 billion plan, their $25M loan, a €900 Fiat":
         "a three point four billion dollar plan , their twenty five million dollar loan , "
         "a nine hundred euro fiat",
