@@ -33,6 +33,7 @@ RULERS = (
     "Napoleon Peter Catherine Mary Philip Frederick Alexander Nicholas Ramses Francis Leo Gregory "
     "Innocent Urban Clement Victoria Ivan Otto Albert Leopold Robert Ferdinand Alfonso"
 ).split()
+WORDS_LIKE_IONS = set("He Be Si OK UN IN ON NO SO US".split())
 EUROPEAN = r"\d{1,3}(?:\.\d{3})+(?:,\d\d)?"  # an amount with points between thousands
 LONGEST_CARDINAL = 2  # digits of a mixed code that are read together: "B 52", but "A 1 1 3"
 
@@ -72,6 +73,15 @@ def _formula(m: re.Match) -> str:
     symbols = re.findall(r"[A-Z][a-z]?", m[0])
     known = all(s in ELEMENTS or (len(s) == 2 and s[0] in ELEMENTS) for s in symbols)
     return _mixed(m[0]) if known and set(symbols) <= ELEMENTS else m[0]
+
+
+def _ion(m: re.Match) -> str:
+    """"Na+", "SO4^2-", "OH-": the formula, its charge and sign; "H+" and "C-" are said without this."""
+    symbols = re.findall(r"[A-Z][a-z]?", m[1])
+    if len(m[1]) < 2 or m[1] in WORDS_LIKE_IONS or not set(symbols) <= ELEMENTS:
+        return m[0]
+    sign = "plus" if m[3] == "+" else "minus"
+    return f"{_mixed(m[1])}{cardinal(m[2]) if m[2] else ''} {sign} "
 
 
 def _dashed(m: re.Match) -> str:
@@ -154,6 +164,7 @@ VERSIONS: list[Rule] = [
     rule(r"(?<=[A-Z])/(?=\d)(?!\d{2,3}\s?°?\s?[CF]\b)", "slash"),
 ]
 MIXED: list[Rule] = [
+    rule(r"\b((?:[A-Z][a-z]?\d?)+)(?:\^(\d?))?([+−-])(?![\w+=>-])", _ion),
     rule(rf"\b({either(RULERS)}) ([IVX]{{2,}})\b", _ruler),
     rule(rf"\b({either(RULERS)}) ([IVX])(?=$|[,.;!?']| (?:of|was|had|is|and|the|reigned|died)\b)",
          _ruler),

@@ -215,7 +215,11 @@ MEASURES: list[Rule] = [
 ]
 NUMBERS: list[Rule] = [
     rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", lambda m: f"{number(m[1])} to {number(m[2])}"),
-    rule(r"(?<=\d)\s/\s(?=\d)", "divided by"),
+    rule(r"\b(\d+|[a-z])!(?=\s?[=/×*+÷])|(?<=[=/×*+÷(])(\s?(?:\d+|[a-z]))!",
+         lambda m: f"{m[1] or m[2]} factorial "),
+    rule(r"(?<=\d)\s/\s(?=\d)|(?<=factorial )\s?/", "divided by"),
+    rule(r"\b(?<!\w')([fgh])(''?)(?=\([a-z]\))",
+         lambda m: f"{LETTER_NAMES[m[1]]} {'double ' if len(m[2]) == 2 else ''}prime "),
     rule(r"\^\s?\(?([-−]?\d+)\)?", lambda m: _raised(m[1])),
     rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
     rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),

@@ -191,6 +191,12 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "Mg²⁺, Br⁻, NO₃⁻ and Ag+; Fe^3+; he said In- or No-":
+        "em gee two plus , bee are minus , en oh three minus and ay gee plus , eff ee three plus , "
+        "he said in or no",
+    "4! = 24, m!/p!, Stop 4!": "four factorial equals twenty four , em factorial divided by pee factorial , "
+    "stop four !",
+    "g'(t) and h''(x)": "gee prime , tee , and aitch double prime , ex ,",
     "the 250 GB drive, a 250MB Flash drive": "the two hundred and fifty gigabyte drive , "
     "a two hundred and fifty megabyte flash drive",
     "20 μL, 4 mmol/L, 90 mmHg, 7 MeV, 12 MWh, 2 Gb/s, 6 MPa":
