@@ -78,7 +78,9 @@ TITLES = {
     "st": "saint", "mt": "mount", "gen": "general", "sgt": "sergeant", "capt": "captain",
     "lt": "lieutenant", "col": "colonel", "sen": "senator", "rep": "representative",
     "gov": "governor", "rev": "reverend", "hon": "honorable", "pres": "president", "ft": "fort",
-    "pt": "point",
+    "pt": "point", "cpl": "corporal", "maj": "major", "adm": "admiral", "pvt": "private",
+    "cmdr": "commander", "supt": "superintendent", "msgr": "monsignor", "amb": "ambassador",
+    "assoc": "associate", "asst": "assistant",
 }  # before a name, with a full stop or without
 ABBREVIATIONS = {
     "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
@@ -88,6 +90,8 @@ ABBREVIATIONS = {
     "assn": "association", "univ": "university", "govt": "government", "est": "established",
     "apt": "apartment", "misc": "miscellaneous", "tel": "telephone", "ext": "extension",
     "ea": "each", "acct": "account", "doz": "dozen", "cf": "compare",
+    "bros": "brothers", "assoc": "association", "incl": "including", "cont": "continued", "esq": "esquire",
+    "ave": "avenue", "blvd": "boulevard", "hwy": "highway", "mgr": "manager", "mfg": "manufacturing",
     "temp": "temperature", "hrs": "hours", "mins": "minutes", "avg": "average", "vs": "versus",
 }  # only when followed by a full stop
 NUMBERED = {
@@ -99,8 +103,8 @@ NUMBERED = {
 SHORT_FORMS = {
     "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
     "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
-    "qty": "quantity", "b/c": "because", "thx": "thanks", "gr8": "great", "l8r": "later", "pls": "please",
-    "plz": "please",
+    "qty": "quantity", "w/in": "within", "b/c": "because", "thx": "thanks", "gr8": "great",
+    "l8r": "later", "pls": "please", "plz": "please",
     "yoy": "year over year", "idk": "IDK", "omg": "OMG", "imo": "IMO",
     "wwi": "World War One", "ww1": "World War One", "wwii": "World War Two", "ww2": "World War Two",
 }  # whole, in any case; a full stop behind them belongs to them
@@ -119,6 +123,13 @@ DIRECTIONS = {
     "N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest",
     "SE": "southeast", "SW": "southwest",
 }
+STATES_IN_PRINT = dict(pair.split(":") for pair in (
+    "Ala:Alabama Ariz:Arizona Ark:Arkansas Calif:California Colo:Colorado Conn:Connecticut Del:Delaware "
+    "Fla:Florida Ga:Georgia Ill:Illinois Ind:Indiana Kan:Kansas Ky:Kentucky La:Louisiana Md:Maryland "
+    "Mass:Massachusetts Mich:Michigan Minn:Minnesota Mo:Missouri Mont:Montana "
+    "Neb:Nebraska Nev:Nevada Okla:Oklahoma Ore:Oregon Pa:Pennsylvania Tenn:Tennessee Tex:Texas "
+    "Vt:Vermont Va:Virginia Wash:Washington Wis:Wisconsin Wyo:Wyoming"
+).split(" "))  # as newspapers have them, behind a town, with a full stop
 STATES = dict(pair.split(":") for pair in (
     "AL:Alabama AK:Alaska AZ:Arizona AR:Arkansas CA:California CO:Colorado CT:Connecticut "
     "DE:Delaware FL:Florida GA:Georgia HI:Hawaii ID:Idaho IL:Illinois IN:Indiana IA:Iowa "

@@ -191,6 +191,11 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "Maj. Tom, Adm. Hall and Pvt. Orr; Assoc. Prof. Wu; the Coen Bros. film":
+        "major tom , admiral hall and private orr , associate professor wu , the coen brothers film",
+    "In Miami, Fla., and Provo, UT on Monday; Salem, Ore. It rained.":
+        "in miami , florida , and provo , utah on monday , salem , oregon . it rained .",
+    "418 NW Cedar Ct., the Blvd. of stars": "four eighteen northwest cedar court , the boulevard of stars",
     "Mg²⁺, Br⁻, NO₃⁻ and Ag+; Fe^3+; he said In- or No-":
         "em gee two plus , bee are minus , en oh three minus and ay gee plus , eff ee three plus , "
         "he said in or no",
