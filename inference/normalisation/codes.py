@@ -165,11 +165,12 @@ VERSIONS: list[Rule] = [
 ]
 MIXED: list[Rule] = [
     rule(r"\b((?:[A-Z][a-z]?\d?)+)(?:\^(\d?))?([+−-])(?![\w+=>-])", _ion),
-    rule(rf"\b({either(RULERS)}) ([IVX]{{2,}})\b", _ruler),
+    rule(rf"\b((?:{either(RULERS)})(?: (?!{either(NUMBERED_THINGS)})[A-Z][a-z]+)?) ([IVX]{{2,}})\b", _ruler),
     rule(rf"\b({either(RULERS)}) ([IVX])(?=$|[,.;!?']| (?:of|was|had|is|and|the|reigned|died)\b)",
          _ruler),
     rule(rf"\b({either(NUMBERED_THINGS)}) ([IVXLC]{{2,}}|[VX])\b(?!')", _counted),
     rule(rf"\b({either(NUMBERED_THINGS)}) (I)(?=$|[,.;:!?)]| (?:of|and|was|is|or)\b)", _counted),
+    rule(r"\b(War|Phase|Type|Level|Division|Stage|Tier) (I)(?= [a-z]{2})", _counted),
     rule(r"\b([Cc]hapter|[Pp]art|[Ss]cene|[Bb]ook|[Vv]olume|[Pp]ages?|[Pp]hase) ([ivx]{2,})\b", _counted),
     rule(r"\b([IVX]+) (century|centuries)\b", _century),
     rule(r"\b([A-Z][a-z]+) (II|III|IV|VI|VII|VIII|IX|XI+|XIV|XV|XVI+)\b", _counted),

@@ -191,6 +191,9 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "World War I ships, a Level I center; the level I won":
+        "world war one ships , a level one center , the level i won",
+    "Robert Lee IV met John Part II": "robert lee the fourth met john part two",
     "Maj. Tom, Adm. Hall and Pvt. Orr; Assoc. Prof. Wu; the Coen Bros. film":
         "major tom , admiral hall and private orr , associate professor wu , the coen brothers film",
     "In Miami, Fla., and Provo, UT on Monday; Salem, Ore. It rained.":
