@@ -40,6 +40,9 @@ OPENERS = ("It|The|He|She|They|We|In|But|And|This|That|There|Then|However|You|My
            "Let|Please")  # words that begin a sentence
 NAME = r"\b([A-Z][\w']+|\d+(?:st|nd|rd|th))"  # of a street
 BEHIND_TOWNS = "is|was|has|had|and|or|to|for|on|at|from|with|in|where|by|who|when|will"
+OWNERS = "[Tt]he|[Aa]n|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir"
+IT_NOUNS = ("department|dept|support|staff|teams?|manager|guy|infrastructure|services?|systems?|jobs?|"
+            "security|specialist|consultant|budget|company|companies|industry|sector|workers?|radio|station|band")
 ONSET = ("|b|c|d|f|g|h|j|k|l|m|n|p|r|s|t|v|w|y|z|bl|br|ch|cl|cr|dr|fl|fr|gl|gr|kr|ph|pl|pr|qu|sc|"
          "sh|sk|sl|sm|sn|sp|st|str|sw|th|tr|tw|wh")
 CODA = ("|b|c|ch|ck|d|f|ft|g|k|l|ld|lk|ll|lp|ls|lt|m|mp|ms|n|nd|ng|nk|ns|nt|p|ps|pt|r|rd|rk|rm|rn|rs|"
@@ -200,6 +203,8 @@ LETTERS: list[Rule] = [
     rule(r"(?<=[a-z])(?=[A-Z]{2,}\b)", " "),
     rule(r"\bPhDs?\b", lambda m: spell("PhD") + m[0][3:]),
     rule(r"\b[A-Z]+'(?:T|LL|RE|VE|M|D)\b", lambda m: m[0].lower()),
+    rule(rf"\b((?:{OWNERS}|works? in) )(IT|WHO|AM)\b|\b()(IT|AM)(?= (?:{IT_NOUNS})\b|/FM\b)",
+         lambda m: f"{m[1] or ''}{spell(m[2] or m[4])}"),  # capitals of a word that cannot stand there
     rule(r"\b([A-Z]{2,})('s|s|)\b", _acronym),
     rule(r"\b([B-HJ-Z])('s|s)\b|\b([a-z])('s)\b",
          lambda m: _ended(spell(m[1] or m[3]), m[2] or m[4])),

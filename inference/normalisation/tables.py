@@ -105,7 +105,8 @@ SHORT_FORMS = {
     "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
     "qty": "quantity", "w/in": "within", "b/c": "because", "thx": "thanks", "gr8": "great",
     "l8r": "later", "pls": "please", "plz": "please",
-    "yoy": "year over year", "idk": "IDK", "omg": "OMG", "imo": "IMO",
+    "yoy": "year over year", "idk": "IDK", "omg": "OMG", "imo": "IMO", "imho": "IMHO", "aka": "AKA",
+    "ttyl": "TTYL", "fyi": "FYI", "irl": "IRL", "iirc": "IIRC", "afaik": "AFAIK", "rsvp": "RSVP",
     "wwi": "World War One", "ww1": "World War One", "wwii": "World War Two", "ww2": "World War Two",
 }  # whole, in any case; a full stop behind them belongs to them
 
@@ -164,11 +165,12 @@ ELEMENTS = set(
 
 SPOKEN_ACRONYMS = set(
     "ram rom pin sim gif lan wan zip dos cad vat aids nasa nato opec fifa uefa unesco unicef "
-    "covid laser radar jpeg bios asap scuba".split()
+    "covid laser radar jpeg bios asap scuba json yaml ice".split()
 )  # said as words
 SPELLED_ACRONYMS = set(
     "fbi cia usa uk eu un ceo cfo cto ufo iq ai api url usb dna naacp ucla usda aclu asus iaea icao "
-    "iupac iata usaf usmc imdb ieee".split()
+    "iupac iata usaf usmc imdb ieee ymca imho aka ttyl fyi iirc "
+    "afaik unhcr aspca".split()
 )
 CAPITAL_WORDS = set(
     "an am as at be by do go he hi if in is it me my no of oh on or so to up we all and any are "

@@ -191,6 +191,9 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "Our IT staff, an AM station, the WHO's view; do IT if you can.":
+        "our eye tee staff , an ay em station , the double you aitch oh's view , do it if you can .",
+    "the YMCA's JSON, imho": "the why em see ay's json , eye em aitch oh",
     "World War I ships, a Level I center; the level I won":
         "world war one ships , a level one center , the level i won",
     "Robert Lee IV met John Part II": "robert lee the fourth met john part two",
