@@ -42,7 +42,8 @@ NAME = r"\b([A-Z][\w']+|\d+(?:st|nd|rd|th))"  # of a street
 BEHIND_TOWNS = "is|was|has|had|and|or|to|for|on|at|from|with|in|where|by|who|when|will"
 OWNERS = "[Tt]he|[Aa]n|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir"
 IT_NOUNS = ("department|dept|support|staff|teams?|manager|guy|infrastructure|services?|systems?|jobs?|"
-            "security|specialist|consultant|budget|company|companies|industry|sector|workers?|radio|station|band")
+            "security|specialist|consultant|budget|company|companies|industry|sector|workers?|"
+            "radio|station|band")
 ONSET = ("|b|c|d|f|g|h|j|k|l|m|n|p|r|s|t|v|w|y|z|bl|br|ch|cl|cr|dr|fl|fr|gl|gr|kr|ph|pl|pr|qu|sc|"
          "sh|sk|sl|sm|sn|sp|st|str|sw|th|tr|tw|wh")
 CODA = ("|b|c|ch|ck|d|f|ft|g|k|l|ld|lk|ll|lp|ls|lt|m|mp|ms|n|nd|ng|nk|ns|nt|p|ps|pt|r|rd|rk|rm|rn|rs|"

@@ -8,6 +8,7 @@ from inference.normalisation.numbers import NUMBER, cardinal, many, number, ordi
 from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import (
     ALONE,
+    BOOKS,
     DIRECTIONS,
     LETTER_NAMES,
     MAGNITUDES,
@@ -154,6 +155,16 @@ def _cross(m: re.Match) -> str:
     return " times " if _is_sum(m) else " by "
 
 
+def _ratio(m: re.Match) -> str:
+    """"3:1", "60:40"; what is no hour and not of a hundred is a duration: "45:07"."""
+    first, second = int(m[1]), int(m[2])
+    if len(m[2]) != 2 or first <= 24 or second > 59 or first + second == 100:
+        return f"{number(m[1])} to {number(m[2])}"
+    if not second:
+        return f"{number(m[1])} minutes"
+    return f"{number(m[1])} {'oh ' if second < 10 else ''}{cardinal(m[2])}"
+
+
 def _magnitude(m: re.Match) -> str:
     return f"{number(m[1])} {MAGNITUDES[m[2]]}"
 
@@ -214,7 +225,9 @@ MEASURES: list[Rule] = [
     rule(r"(?<=\d\.\d)(B)\b", "billion"),
 ]
 NUMBERS: list[Rule] = [
-    rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", lambda m: f"{number(m[1])} to {number(m[2])}"),
+    rule(rf"\b({either(BOOKS)}) (\d{{1,3}}):(\d{{1,3}})\b",
+         lambda m: f"{m[1]} {number(m[2])} {number(m[3])}"),
+    rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", _ratio),
     rule(r"\b(\d+|[a-z])!(?=\s?[=/×*+÷])|(?<=[=/×*+÷(])(\s?(?:\d+|[a-z]))!",
          lambda m: f"{m[1] or m[2]} factorial "),
     rule(r"(?<=\d)\s/\s(?=\d)|(?<=factorial )\s?/", "divided by"),

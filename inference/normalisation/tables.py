@@ -71,6 +71,11 @@ UNITS = {
     "°F": "degree fahrenheit", "° C": "degree celsius", "° F": "degree fahrenheit",
 }  # only after a number
 ALONE = "GHz MHz kHz Hz kWh mAh Mbps Gbps kbps km kg cm mm mph km/h m/s".split()  # also without one
+BOOKS = (
+    "Genesis Exodus Leviticus Numbers Deuteronomy Joshua Judges Samuel Kings Chronicles Job Psalm Psalms "
+    "Proverbs Ecclesiastes Isaiah Jeremiah Ezekiel Daniel Hosea Matthew Mark Luke John Acts Romans "
+    "Corinthians Galatians Ephesians Philippians Timothy Hebrews James Peter Revelation Surah"
+).split()  # before chapter and verse
 PERIODS = "second minute hour day night week month year person unit page item mile".split()
 
 TITLES = {

@@ -191,6 +191,15 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "Isaiah 6:8, Psalm 150:6, Mark 16:15-18":
+        "isaiah six eight , psalm one hundred and fifty six , mark sixteen fifteen to eighteen",
+    "In 32:09 and 41:20, at 60:00; split 70:30 or 4:1":
+        "in thirty two oh nine and forty one twenty , at sixty minutes , split seventy to thirty "
+        "or four to one",
+    "6:15ish, midnight-4am, 2300 hrs, T-9 days, a T-90":
+        "six fifteenish , midnight to four ay em , twenty three hundred hours , tee minus nine days , "
+        "a tee ninety",
+    "post-1989, the Sun. paper": "post nineteen eighty nine , the sunday paper",
     "Our IT staff, an AM station, the WHO's view; do IT if you can.":
         "our eye tee staff , an ay em station , the double you aitch oh's view , do it if you can .",
     "the YMCA's JSON, imho": "the why em see ay's json , eye em aitch oh",
