@@ -20,8 +20,9 @@ from inference.normalisation.tables import DIRECTIONS, ELEMENTS, LETTER_NAMES
 
 CODE_WORDS = (
     r"(?:PIN|ID|CV[VC]|code|zip|ZIP|[Pp]asscode|[Pp]assword|[Ss]erial|[Aa]ccount|[Ee]xtension|[Ff]light"
-    r"(?: [A-Z]{2})?|[Tt]racking|[Bb]ox|[Cc]onfirmation|[Rr]eference|[Rr]ef\.?)"
-    r"(?: code| number| no\.| is|:)*"
+    r"(?: [A-Z]{2})?|[Tt]racking|[Bb]ox|[Cc]onfirmation|[Rr]eference|[Rr]ef\.?"
+    r"|[Cc]ase(?= [Nn]o\.)|Docket|Invoice|SKU)"
+    r"(?: code| number| [Nn]o\.| is|:)*"
 )
 NUMBERED_THINGS = (
     "War Chapter chapter Part part Act act Scene scene Volume volume Vol. Book book Section section "
@@ -48,7 +49,7 @@ def _international(m: re.Match) -> str:
 
 
 def _after_word(m: re.Match) -> str:
-    return f"{m[1]} {one_by_one(m[2])} "
+    return f"{re.sub(r'(?<= )[Nn]o[.]', 'number', m[1])} {grouped(m[2])} "
 
 
 def _address_of_host(m: re.Match) -> str:
@@ -122,7 +123,7 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(rf"(?:(?<=€)|(?<=EUR )|(?<![\d.,])(?={EUROPEAN}\s?(?:€|EUR\b))){EUROPEAN}(?!\.?\d)",
          lambda m: m[0].replace(".", "").replace(",", ".")),  # 1.299,99 €
     rule(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3}){2}\b(?![.,]?\d)", lambda m: m[0].replace(".", ",")),
-    rule(r"\b0x[0-9A-Fa-f]+\b", lambda m: f" {one_by_one(m[0])} "),
+    rule(r"\b0(?:x[0-9A-Fa-f]+|b[01]+)\b", lambda m: f" {one_by_one(m[0])} "),
     rule(r"(?<![\w.,-])\d(?:-\d){2,}\b(?!-)", lambda m: one_by_one(m[0])),  # 9-1-1
     rule(r"(?<!\w)#(?=\d*[A-Fa-f])([0-9A-Fa-f]{6})\b", lambda m: f" hash {one_by_one(m[1])} "),  # a color
     rule(r"(?<![\d,.])\d\d?(?:,\d\d)+,\d{3}\b", lambda m: m[0].replace(",", "")),  # 1,00,000, as in India
@@ -143,7 +144,11 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d.,-])\d{4}(?:[ -]\d{4}){2,3}\b", lambda m: grouped(m[0])),  # bank cards
     rule(r"\b((?:[Cc]all|[Dd]ial|[Tt]ext|[Pp]hone)(?:ed|ing)?) (\d{3})\b(?![\d,.:]\d)(?! [a-z]+s\b)",
          _after_word),
-    rule(rf"\b({CODE_WORDS})[ #]+(\d{{3,}})\b(?![,.:]\d)", _after_word),
+    rule(r"\b(\d{3})(?= (?:hotline|helpline|lifeline|dispatcher|operator|call)s?\b)",
+         lambda m: one_by_one(m[1])),
+    rule(r"(?<![\w.])\.(\d\d)(?=[ -](?:cal\b|caliber|rifle|pistol|revolver|handgun|gun)\b)",
+         lambda m: cardinal(m[1])),
+    rule(rf"\b({CODE_WORDS})[ #]+(\d{{3,}}|\d{{2,}}-\d{{3,}})\b(?![,.:-]\d)", _after_word),
     rule(r"\b((?:[Tt]el|[Ff]ax|[Pp]hone)\b[.:]*) (\d{3}[ -]\d{4})\b", lambda m: f"{m[1]} {grouped(m[2])}"),
     rule(r"\b(480|720|1080|1440|2160)p\b", lambda m: f" {year(m[1])} {LETTER_NAMES['p']} "),
     rule(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", _address_of_host),
