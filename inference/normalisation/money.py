@@ -68,6 +68,8 @@ MONEY: list[Rule] = [
          lambda m: f"{m[2]} {m[1]}"),
     rule(rf"(?<=[{''.join(c for c in CURRENCIES if len(c) == 1)}])(\d+),(\d\d)\b(?![,.]?\d)"
          rf"|(?<![\d.,])(\d+),(\d\d)(?=\s?[€£])", lambda m: f"{m[1] or m[3]}.{m[2] or m[4]}"),
+    rule(rf"(?<=between )(?:{MARKS})(\d{{1,3}}(?:\.\d+)?)(?= and (?:{MARKS})[\d.]+\s?(?:{WORD_MAGNITUDE}))",
+         lambda m: number(m[1])),  # "between $1.5 and $2 billion"
     rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
     rule(rf"({MARKS})(\d+) (bills?|notes?|coins?)\b",
          lambda m: f"{number(m[2])} {CURRENCIES[m[1]][0]} {m[3]}"),
