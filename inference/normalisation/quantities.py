@@ -20,7 +20,7 @@ INVARIANT = ("hertz", "horsepower", "yen", "won", "sen", "jeon")
 IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet",
              "millimeter of mercury": "millimeters of mercury"}
 TENS = {"10": "tens", "100": "hundreds"}
-COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those"  # "two 6s"
+COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those|few|many|some"  # "two 6s"
 EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
 ADVERBS = f"{EXTENTS}|and|or|to|of|for|in|on|at|from|with|more|less|per|is|was|by"  # no noun of "a 5 kg bag"
 OWNERS = "the|my|your|his|her|our|their|each"
@@ -198,6 +198,7 @@ MEASURES: list[Rule] = [
     rule(r"\b([Pp]age|[Ss]lide|[Ss]tep|[Pp]art|[Dd]ay) (\d+)/(\d+)\b(?!/)",
          lambda m: f"{m[1]} {number(m[2])} of {number(m[3])}"),
     rule(r"\b(100?)s(?= of\b)", lambda m: TENS[m[1]]),
+    rule(r"\b(\d)s and (\d)s\b", lambda m: f"{many(m[1])} and {many(m[2])}"),
     rule(rf"\b({COUNTS}) (\d{{1,2}})s\b", lambda m: f"{m[1]} {many(m[2])}"),
     rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
     rule(r"\b(degrees?) ([CF])\b", lambda m: f"{m[1]} {SCALES[m[2]]}"),
@@ -206,7 +207,7 @@ MEASURES: list[Rule] = [
     rule(r"\b(\d+)-(?=\d/\d{1,2}\b)", lambda m: m[1] + " "),  # "1-1/2"
     rule(r"(?<=\b(?:at|to|of|is|'s))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
-    rule(rf"(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
+    rule(rf"(?<![A-Z]\d)(?<![A-Z]\d\d)(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
     rule(r"(?<=\b[knxy])-(?=\d{1,2}\b)", "minus"),  # "n-1"
     rule(rf"(?<![\w)^])[-−](?={NUMBER})|(?<=[=<>≤≥] )-(?=[a-z]\b)", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
@@ -220,7 +221,9 @@ MEASURES: list[Rule] = [
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:(?:\^|(?<=m))([23])\b)?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
          r"(?:\.(?=\s+[a-z]|,)|(?:(?<=min|sec|hrs)|(?<=lb|oz|ft|hr))\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/'])({either(ALONE)})(?![\w/])", _unit_alone),
-    rule(r"(?<![A-Za-z\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
+    rule(r"(?<![A-Za-z\d.,])([248])K\b|(?<=\b[Aa] )(\d+)K\b(?=[.,!?]|$)"
+         r"|\b(\d+)K\b(?= (?:run|race|walk|runners?|pace|finish)\b)",  # resolutions and runs
+         lambda m: f"{number(m[1] or m[2] or m[3])} {LETTER_NAMES['k']}"),
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
     rule(r"(?<=\d\.\d)(B)\b", "billion"),
 ]
@@ -237,7 +240,8 @@ NUMBERS: list[Rule] = [
     rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
     rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
     rule(r"(?<=\d)\s?★", "stars"),
-    rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)", lambda m: " star "),
+    rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)"
+         r"|(?<=\b[1-7])\*(?= (?:hotel|resort|review|rating|restaurant))", lambda m: " star "),
     rule(r"(?<=[\w)])\s?\*\s?(?=\d)|(?<=\w) \* (?=\w)", "times"),
     rule(r"\*+|(?:^|(?<=\n))>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
     rule(NUMBER, lambda m: f" {number(m[0])} "),
