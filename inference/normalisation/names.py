@@ -25,7 +25,8 @@ from inference.normalisation.tables import (
 )
 
 DOMAINS = ("com org net edu gov mil info biz io co uk de fr eu us ca au jp ai dev app tv me ch nl "
-           "es it se no at be in ru cn br").split()
+           "es it se no at be in ru cn br ly gl gg fm xyz site online store shop blog cloud nz mx kr pl "
+           "dk fi pt ie sg hk").split()
 FILES = ("txt csv pdf html htm json xml yaml yml md py js cpp exe zip tar gz doc docx xls xlsx ppt "
          "pptx png jpg jpeg gif svg mp3 mp4 wav toml ini log sh").split()
 WEB_MARKS = {".": "dot", "/": "slash", "_": "underscore", "-": "dash", "@": "at", ":": "colon",

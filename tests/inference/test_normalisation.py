@@ -191,6 +191,19 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "hit .287, a .38 revolver, .5 mm": "hit point two eight seven , a thirty eight revolver , "
+    "point five millimeters",
+    "Docket No. 19-3021, SKU 77-B2-415, 0b110":
+        "docket number one nine , three zero two one , ess kay you seventy seven , bee two , four hundred "
+        "and fifteen , zero bee one one zero",
+    "Account No. 55102": "account number five five one zero two",
+    "He ran a 15K, the 8K race, 30K users":
+        "he ran a fifteen kay , the eight kay race , thirty thousand users",
+    "1s and 0s, some 7s": "ones and zeros , some sevens",
+    "a 3* resort; between £2.5 and £4 million; goo.gl/x, ow.ly/2b": "a three star resort , "
+    "between two point five and four million pounds , goo dot gee ell slash ex , "
+    "ow dot ell why slash two bee",
+    "the 211 helpline": "the two one one helpline",
     "Isaiah 6:8, Psalm 150:6, Mark 16:15-18":
         "isaiah six eight , psalm one hundred and fifty six , mark sixteen fifteen to eighteen",
     "In 32:09 and 41:20, at 60:00; split 70:30 or 4:1":
