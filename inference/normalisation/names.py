@@ -178,7 +178,7 @@ NAMES: list[Rule] = [
          rf"(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
          lambda m: house_number(m[1]) + " "),
     rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b"
-         rf"(?:\.(?=,|\s+[a-z0-9&]|\s*$|\s(?:{OPENERS})\b)|(?=[,;]|\s+[a-z&]|\s*$))", _street),
+         rf"(?:\.(?=,|\s+[a-z0-9&]|\s*$|\s(?:{OPENERS})\b)|(?=[,;]|\s+[a-z&#]|\s*$))", _street),
     rule(rf"{NAME}\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct|Sq)\b\.?", _street),
     rule(r"\b([A-Z]{2})\s(\d{5})\b(?:-\d{4})?", _state),
     rule(rf"\b({either(ROOMS)})\b\.?(?=\s#?\d|\s[A-Z]\d*\b)", lambda m: ROOMS[m[1]]),

@@ -59,7 +59,7 @@ def _one(m: re.Match) -> bool:
 def before_noun(m: re.Match) -> bool:
     """"a 5 kg bag", "A 16GB Mac", "the $20 shirt"; not "the $20 he owes"."""
     said_before, after = m.string[: m.start()], m.string[m.end() :]
-    if re.search(r"\b[Aa]n? $", said_before):
+    if re.search(r"\b[Aa]n? (?:\w+-\w+, )?$", said_before):
         return re.match(rf"\s(?!(?:{ADVERBS})\b)[A-Za-z]", after) is not None
     owned = re.search(rf"\b(?:{OWNERS}) $", said_before, re.IGNORECASE)
     return bool(owned and re.match(rf"\s(?!(?:{ADVERBS}|{NO_NOUNS}|\w+ed)\b)[a-z]{{2}}", after))
@@ -209,7 +209,8 @@ MEASURES: list[Rule] = [
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
     rule(rf"(?<![A-Z]\d)(?<![A-Z]\d\d)(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
     rule(r"(?<=\b[knxy])-(?=\d{1,2}\b)", "minus"),  # "n-1"
-    rule(rf"(?<![\w)^])[-−](?={NUMBER})|(?<=[=<>≤≥] )-(?=[a-z]\b)", "minus"),
+    rule(rf"(?<![\w)^])[-−](?={NUMBER})|(?<=[=<>≤≥] )-(?=[a-z]\b)"
+         r"|(?<=\b[b-hj-z]) - (?=[b-hj-z]\b)", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
     rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:{EXTENTS})\b|\s*$|[,;)]))",

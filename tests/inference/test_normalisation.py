@@ -203,6 +203,8 @@ SAID = {
     "a 3* resort; between £2.5 and £4 million; goo.gl/x, ow.ly/2b": "a three star resort , "
     "between two point five and four million pounds , goo dot gee ell slash ex , "
     "ow dot ell why slash two bee",
+    "a 3-day, $4M trial; x - z = 5; 8 Elm St #3":
+        "a three day , four million dollar trial , ex minus zee equals five , eight elm street number three",
     "the 211 helpline": "the two one one helpline",
     "Isaiah 6:8, Psalm 150:6, Mark 16:15-18":
         "isaiah six eight , psalm one hundred and fifty six , mark sixteen fifteen to eighteen",
