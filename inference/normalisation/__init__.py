@@ -12,8 +12,9 @@ import re
 
 from inference.normalisation.codes import DIGITS, MIXED, VERSIONS
 from inference.normalisation.dates import DATES, TIMES, YEARS
+from inference.normalisation.money import MONEY
 from inference.normalisation.names import LETTERS, NAMES, WEB
-from inference.normalisation.quantities import MEASURES, MONEY, NUMBERS
+from inference.normalisation.quantities import MEASURES, NUMBERS
 from inference.normalisation.rules import apply
 from inference.normalisation.tables import LETTER_NAMES
 from inference.normalisation.words import STRENGTH as MARKS

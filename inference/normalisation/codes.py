@@ -20,8 +20,9 @@ from inference.normalisation.tables import DIRECTIONS, ELEMENTS, LETTER_NAMES
 
 CODE_WORDS = (
     r"(?:PIN|ID|CV[VC]|code|zip|ZIP|[Pp]asscode|[Pp]assword|[Ss]erial|[Aa]ccount|[Ee]xtension|[Ff]light"
-    r"(?: [A-Z]{2})?|[Tt]racking|[Bb]ox|[Cc]onfirmation|[Rr]eference|[Rr]ef\.?)"
-    r"(?: code| number| no\.| is|:)*"
+    r"(?: [A-Z]{2})?|[Tt]racking|[Bb]ox|[Cc]onfirmation|[Rr]eference|[Rr]ef\.?"
+    r"|[Cc]ase(?= [Nn]o\.)|Docket|Invoice|SKU)"
+    r"(?: code| number| [Nn]o\.| is|:)*"
 )
 NUMBERED_THINGS = (
     "War Chapter chapter Part part Act act Scene scene Volume volume Vol. Book book Section section "
@@ -33,6 +34,7 @@ RULERS = (
     "Napoleon Peter Catherine Mary Philip Frederick Alexander Nicholas Ramses Francis Leo Gregory "
     "Innocent Urban Clement Victoria Ivan Otto Albert Leopold Robert Ferdinand Alfonso"
 ).split()
+WORDS_LIKE_IONS = set("He Be Si OK UN IN ON NO SO US".split())
 EUROPEAN = r"\d{1,3}(?:\.\d{3})+(?:,\d\d)?"  # an amount with points between thousands
 LONGEST_CARDINAL = 2  # digits of a mixed code that are read together: "B 52", but "A 1 1 3"
 
@@ -47,7 +49,7 @@ def _international(m: re.Match) -> str:
 
 
 def _after_word(m: re.Match) -> str:
-    return f"{m[1]} {one_by_one(m[2])} "
+    return f"{re.sub(r'(?<= )[Nn]o[.]', 'number', m[1])} {grouped(m[2])} "
 
 
 def _address_of_host(m: re.Match) -> str:
@@ -72,6 +74,15 @@ def _formula(m: re.Match) -> str:
     symbols = re.findall(r"[A-Z][a-z]?", m[0])
     known = all(s in ELEMENTS or (len(s) == 2 and s[0] in ELEMENTS) for s in symbols)
     return _mixed(m[0]) if known and set(symbols) <= ELEMENTS else m[0]
+
+
+def _ion(m: re.Match) -> str:
+    """"Na+", "SO4^2-", "OH-": the formula, its charge and sign; "H+" and "C-" are said without this."""
+    symbols = re.findall(r"[A-Z][a-z]?", m[1])
+    if len(m[1]) < 2 or m[1] in WORDS_LIKE_IONS or not set(symbols) <= ELEMENTS:
+        return m[0]
+    sign = "plus" if m[3] == "+" else "minus"
+    return f"{_mixed(m[1])}{cardinal(m[2]) if m[2] else ''} {sign} "
 
 
 def _dashed(m: re.Match) -> str:
@@ -112,7 +123,7 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(rf"(?:(?<=€)|(?<=EUR )|(?<![\d.,])(?={EUROPEAN}\s?(?:€|EUR\b))){EUROPEAN}(?!\.?\d)",
          lambda m: m[0].replace(".", "").replace(",", ".")),  # 1.299,99 €
     rule(r"(?<![\d.,])[1-9]\d{0,2}(?:\.\d{3}){2}\b(?![.,]?\d)", lambda m: m[0].replace(".", ",")),
-    rule(r"\b0x[0-9A-Fa-f]+\b", lambda m: f" {one_by_one(m[0])} "),
+    rule(r"\b0(?:x[0-9A-Fa-f]+|b[01]+)\b", lambda m: f" {one_by_one(m[0])} "),
     rule(r"(?<![\w.,-])\d(?:-\d){2,}\b(?!-)", lambda m: one_by_one(m[0])),  # 9-1-1
     rule(r"(?<!\w)#(?=\d*[A-Fa-f])([0-9A-Fa-f]{6})\b", lambda m: f" hash {one_by_one(m[1])} "),  # a color
     rule(r"(?<![\d,.])\d\d?(?:,\d\d)+,\d{3}\b", lambda m: m[0].replace(",", "")),  # 1,00,000, as in India
@@ -133,7 +144,11 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d.,-])\d{4}(?:[ -]\d{4}){2,3}\b", lambda m: grouped(m[0])),  # bank cards
     rule(r"\b((?:[Cc]all|[Dd]ial|[Tt]ext|[Pp]hone)(?:ed|ing)?) (\d{3})\b(?![\d,.:]\d)(?! [a-z]+s\b)",
          _after_word),
-    rule(rf"\b({CODE_WORDS})[ #]+(\d{{3,}})\b(?![,.:]\d)", _after_word),
+    rule(r"\b(\d{3})(?= (?:hotline|helpline|lifeline|dispatcher|operator|call)s?\b)",
+         lambda m: one_by_one(m[1])),
+    rule(r"(?<![\w.])\.(\d\d)(?=[ -](?:cal\b|caliber|rifle|pistol|revolver|handgun|gun)\b)",
+         lambda m: cardinal(m[1])),
+    rule(rf"\b({CODE_WORDS})[ #]+(\d{{3,}}|\d{{2,}}-\d{{3,}})\b(?![,.:-]\d)", _after_word),
     rule(r"\b((?:[Tt]el|[Ff]ax|[Pp]hone)\b[.:]*) (\d{3}[ -]\d{4})\b", lambda m: f"{m[1]} {grouped(m[2])}"),
     rule(r"\b(480|720|1080|1440|2160)p\b", lambda m: f" {year(m[1])} {LETTER_NAMES['p']} "),
     rule(r"(?<![\d.])(?:\d{1,3}\.){3}\d{1,3}(?![\d.])", _address_of_host),
@@ -151,14 +166,16 @@ VERSIONS: list[Rule] = [
     rule(r"\b([Vv]ersion) [vV]\.?(?=\d)", lambda m: m[1] + " "),
     rule(r"(?<![\w.])([vV]\.?\s?)?(\d+(?:\.\d+){2,})(?![\d])", _version),
     rule(r"\b(?!V(?:6|8|10|12)\b)([vV])(\d+(?:\.\d+)?)\b", _version),  # engines are no versions
-    rule(r"(?<=[A-Z])/(?=\d)(?!\d{2,3}\s?[CF]\b)", "slash"),
+    rule(r"(?<=[A-Z])/(?=\d)(?!\d{2,3}\s?°?\s?[CF]\b)", "slash"),
 ]
 MIXED: list[Rule] = [
-    rule(rf"\b({either(RULERS)}) ([IVX]{{2,}})\b", _ruler),
+    rule(r"\b((?:[A-Z][a-z]?\d?)+)(?:\^(\d?))?([+−-])(?![\w+=>-])", _ion),
+    rule(rf"\b((?:{either(RULERS)})(?: (?!{either(NUMBERED_THINGS)})[A-Z][a-z]+)?) ([IVX]{{2,}})\b", _ruler),
     rule(rf"\b({either(RULERS)}) ([IVX])(?=$|[,.;!?']| (?:of|was|had|is|and|the|reigned|died)\b)",
          _ruler),
     rule(rf"\b({either(NUMBERED_THINGS)}) ([IVXLC]{{2,}}|[VX])\b(?!')", _counted),
     rule(rf"\b({either(NUMBERED_THINGS)}) (I)(?=$|[,.;:!?)]| (?:of|and|was|is|or)\b)", _counted),
+    rule(r"\b(War|Phase|Type|Level|Division|Stage|Tier) (I)(?= [a-z]{2})", _counted),
     rule(r"\b([Cc]hapter|[Pp]art|[Ss]cene|[Bb]ook|[Vv]olume|[Pp]ages?|[Pp]hase) ([ivx]{2,})\b", _counted),
     rule(r"\b([IVX]+) (century|centuries)\b", _century),
     rule(r"\b([A-Z][a-z]+) (II|III|IV|VI|VII|VIII|IX|XI+|XIV|XV|XVI+)\b", _counted),

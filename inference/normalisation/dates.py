@@ -163,7 +163,7 @@ DATES: list[Rule] = [
     rule(rf"\b({SHORT_MONTHS})\.", lambda m: _month(m[1])),
     rule(rf"\b({'|'.join(WEEKDAYS)})\s?[-–]\s?({'|'.join(WEEKDAYS)})\b", _weekdays, any_case=True),
     rule(r"\b(Mon|Tues?|Wed|Thu(?:rs?)?|Fri)\.", _weekday),
-    rule(r"\b(Sat|Sun)(?:\.,|\.(?=\s(?:at|\d|and|to|&))|(?=,\s(?:[A-Z]|\d)))", _weekday),
+    rule(r"\b(Sat|Sun)(?:\.,|\.(?=\s[a-z\d&])|(?=,\s(?:[A-Z]|\d)))", _weekday),
 ]
 TIMES: list[Rule] = [
     rule(r"\b24[/-]7\b", "twenty four seven"),
@@ -174,9 +174,13 @@ TIMES: list[Rule] = [
     rule(r"(?<=\d|[AaPp])(\.?[Mm]\.?|)\s?[-–]\s?"
          r"(?=\d{1,2}(?::\d\d|\s?[AaPp]\.?[Mm]\b)|noon\b|midnight\b)",
          lambda m: f"{m[1]} to "),
+    rule(r"(?:(?<=\bnoon)|(?<=\bmidnight))\s?[-–]\s?(?=\d)", "to"),
     rule(r"\b(\d{1,2})[:.](\d\d)()(?:\s?([ap])(?:\.m\b\.?|m\b))", _time, any_case=True),
-    rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?(?:h\b|\b(?:\s?([ap])(?:\.m\b\.?|m\b))?)", _time, any_case=True),
-    rule(r"\b(0?)(\d{1,2})00(?= hours\b)", lambda m: f"{'oh ' if m[1] else ''}{cardinal(m[2])} hundred"),
+    rule(r"\b(\d{1,2}):(\d\d)(?::(\d\d))?(?:h\b|(?=ish\b)|\b(?:\s?([ap])(?:\.m\b\.?|m\b))?)",
+         _time, any_case=True),
+    rule(r"\b(0?)(\d{1,2})00 (?:hours\b|hrs\b\.?)",
+         lambda m: f"{'oh ' if m[1] else ''}{cardinal(m[2])} hundred hours"),
+    rule(r"\bT-(?=\d+ (?:second|minute|hour|day))", f"{LETTER_NAMES['t']} minus"),
     rule(r"\b(\d{1,2})\s?([ap])(?:\.m\b\.?|m\b)", _hour, any_case=True),
 ]
 YEARS: list[Rule] = [
@@ -192,7 +196,7 @@ YEARS: list[Rule] = [
          lambda m: f"{m[1]} {decade('', m[3])}", any_case=True),
     rule(r"(?<!\w)'(\d\d)\b(?!')", lambda m: _short_or_full(m[1])),
     rule(rf"(?<![\d.,$£€#-]){YEAR}\s?[-–]\s?(\d{{4}}|\d\d)\b(?![-,.]\d)", _years),
-    rule(rf"\b((?:{YEAR_WORDS}) |© |\w+, ){YEAR}\b(?![,.:]\d|%| \d|-\d){NO_PLURAL}",
+    rule(rf"\b((?:{YEAR_WORDS}) |(?:pre|post)-|© |\w+, ){YEAR}\b(?![,.:]\d|%| \d|-\d){NO_PLURAL}",
          _year, any_case=True),
     rule(rf"{NO_AMOUNT}(){YEAR}\b(?=$|[.!?;)]+(?:\s|$)|, [a-z])", _year),
     rule(rf"{NO_AMOUNT}()(19\d\d|20[1-3]\d)\b(?![,.:/]\d|[%°-])(?! (?:{COUNTED})\b)", _year),

@@ -18,13 +18,15 @@ from inference.normalisation.tables import (
     SPELLED_ACRONYMS,
     SPOKEN_ACRONYMS,
     STATES,
+    STATES_IN_PRINT,
     STREETS,
     TITLES,
     WORDS_LIKE_STATES,
 )
 
 DOMAINS = ("com org net edu gov mil info biz io co uk de fr eu us ca au jp ai dev app tv me ch nl "
-           "es it se no at be in ru cn br").split()
+           "es it se no at be in ru cn br ly gl gg fm xyz site online store shop blog cloud nz mx kr pl "
+           "dk fi pt ie sg hk").split()
 FILES = ("txt csv pdf html htm json xml yaml yml md py js cpp exe zip tar gz doc docx xls xlsx ppt "
          "pptx png jpg jpeg gif svg mp3 mp4 wav toml ini log sh").split()
 WEB_MARKS = {".": "dot", "/": "slash", "_": "underscore", "-": "dash", "@": "at", ":": "colon",
@@ -38,6 +40,11 @@ OPENERS = ("It|The|He|She|They|We|In|But|And|This|That|There|Then|However|You|My
            "What|These|Those|After|For|At|On|So|Its|Their|Why|How|Who|Where|Is|Are|Do|Does|Did|Can|"
            "Let|Please")  # words that begin a sentence
 NAME = r"\b([A-Z][\w']+|\d+(?:st|nd|rd|th))"  # of a street
+BEHIND_TOWNS = "is|was|has|had|and|or|to|for|on|at|from|with|in|where|by|who|when|will"
+OWNERS = "[Tt]he|[Aa]n|[Mm]y|[Yy]our|[Hh]is|[Hh]er|[Oo]ur|[Tt]heir"
+IT_NOUNS = ("department|dept|support|staff|teams?|manager|guy|infrastructure|services?|systems?|jobs?|"
+            "security|specialist|consultant|budget|company|companies|industry|sector|workers?|"
+            "radio|station|band")
 ONSET = ("|b|c|d|f|g|h|j|k|l|m|n|p|r|s|t|v|w|y|z|bl|br|ch|cl|cr|dr|fl|fr|gl|gr|kr|ph|pl|pr|qu|sc|"
          "sh|sk|sl|sm|sn|sp|st|str|sw|th|tr|tw|wh")
 CODA = ("|b|c|ch|ck|d|f|ft|g|k|l|ld|lk|ll|lp|ls|lt|m|mp|ms|n|nd|ng|nk|ns|nt|p|ps|pt|r|rd|rk|rm|rn|rs|"
@@ -82,6 +89,13 @@ def _street(m: re.Match) -> str:
 def _state(m: re.Match) -> str:
     state = STATES.get(m[1])
     return f"{state.lower()} {one_by_one(m[2])}" if state else m[0]
+
+
+def _state_in_print(m: re.Match) -> str:
+    """"Boston, Mass." without a pause, unless a sentence ends there."""
+    after = m.string[m.end() :]
+    ends = not after.strip() or re.match(rf"\s(?:{OPENERS})\b", after)
+    return STATES_IN_PRINT[m[1]].lower() + ("." if ends else "")
 
 
 def _dotted(m: re.Match) -> str:
@@ -158,19 +172,22 @@ NAMES: list[Rule] = [
     rule(rf"(?<!\w)({either(SHORT_FORMS)})(?!\w)(?:(?<=i\.e|e\.g)\.|(?<=[hH]\.[dD])\.|(?<= vs)\.)?",
          lambda m: SHORT_FORMS[m[1].lower()], any_case=True),
     rule(r"((?:Ave|Blvd|Rd|St|Dr)\b\.?,?\s)(NW|NE|SW|SE)\b", lambda m: m[1] + DIRECTIONS[m[2]]),
-    rule(r"(?<=\d )([NSEW])\.?\s(?=[A-Z0-9])", lambda m: DIRECTIONS[m[1]] + " "),
+    rule(r"(?<=\d )([NS][EW]|[NSEW])\.?\s(?=[A-Z0-9])", lambda m: DIRECTIONS[m[1]] + " "),
     rule(r"(\b\d+\s(?:[NSEW]\.?\s)?(?:[A-Z][\w']+\s){0,2}[A-Z][\w']+)\s(St|Dr)\b\.?", _street),
-    rule(rf"(?<![\w.,-])(\d{{3,4}})(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
+    rule(rf"(?<![\w.,-])(\d{{3,4}})(?!\s?[MGT]B\b)"  # no "500 GB drive"
+         rf"(?=[A-Z]?\s(?:[a-z]+\s)?(?:[A-Z0-9][\w']*\.?\s){{1,3}}{STREET}\b)",
          lambda m: house_number(m[1]) + " "),
     rule(rf"{NAME}\s(St|Dr|Ct|Sq|Pl|Ter)\b"
-         rf"(?:\.(?=,|\s+[a-z0-9&]|\s*$|\s(?:{OPENERS})\b)|(?=[,;]|\s+[a-z&]|\s*$))", _street),
+         rf"(?:\.(?=,|\s+[a-z0-9&]|\s*$|\s(?:{OPENERS})\b)|(?=[,;]|\s+[a-z&#]|\s*$))", _street),
     rule(rf"{NAME}\s(Ave|Blvd|Rd|Ln|Hwy|Pkwy|Expy|Ct|Sq)\b\.?", _street),
     rule(r"\b([A-Z]{2})\s(\d{5})\b(?:-\d{4})?", _state),
     rule(rf"\b({either(ROOMS)})\b\.?(?=\s#?\d|\s[A-Z]\d*\b)", lambda m: ROOMS[m[1]]),
     rule(rf"\b([NSEW])\.\s(?={either(PARTS_OF_THE_WORLD)})", lambda m: DIRECTIONS[m[1]] + " "),
     rule(r"\b[Nn]o\.(?= of\b)", "number"),
-    rule(rf"(?<=[a-z], )({either(set(STATES) - set(WORDS_LIKE_STATES))})\b(?=[.,;!?)]|$)",
+    rule(rf"(?<=[a-z], )({either(set(STATES) - set(WORDS_LIKE_STATES))})\b"
+         rf"(?=[.,;!?)]|$|\s(?:{BEHIND_TOWNS})\b)",
          lambda m: STATES[m[1]].lower()),
+    rule(rf"(?<=[a-z], )({either(STATES_IN_PRINT)})\.", _state_in_print),
     rule(r"\b(Co)\.", "company"),
     rule(r"(?<=[a-z] )v\.(?= [A-Z])", "versus"),
     rule(rf"\b({either(NUMBERED)})\.\s*(?=#?\d|[IVX]{{2,}}\b|[VX]\b)",
@@ -188,6 +205,8 @@ LETTERS: list[Rule] = [
     rule(r"(?<=[a-z])(?=[A-Z]{2,}\b)", " "),
     rule(r"\bPhDs?\b", lambda m: spell("PhD") + m[0][3:]),
     rule(r"\b[A-Z]+'(?:T|LL|RE|VE|M|D)\b", lambda m: m[0].lower()),
+    rule(rf"\b((?:{OWNERS}|works? in) )(IT|WHO|AM)\b|\b()(IT|AM)(?= (?:{IT_NOUNS})\b|/FM\b)",
+         lambda m: f"{m[1] or ''}{spell(m[2] or m[4])}"),  # capitals of a word that cannot stand there
     rule(r"\b([A-Z]{2,})('s|s|)\b", _acronym),
     rule(r"\b([B-HJ-Z])('s|s)\b|\b([a-z])('s)\b",
          lambda m: _ended(spell(m[1] or m[3]), m[2] or m[4])),

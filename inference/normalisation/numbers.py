@@ -45,8 +45,10 @@ def grouped(code: str) -> str:
 def number(written: str) -> str:
     """"1,234.5" -> "one thousand two hundred and thirty four point five"."""
     whole, _, part = written.replace(",", "").partition(".")
+    if not whole:
+        return f"point {one_by_one(part)}"
     zero_led = len(whole) > 1 and whole[0] == "0"
-    said = one_by_one(whole) if zero_led or _is_code(whole) else cardinal(whole or "0")
+    said = one_by_one(whole) if zero_led or _is_code(whole) else cardinal(whole)
     return f"{said} point {one_by_one(part)}" if part else said
 
 

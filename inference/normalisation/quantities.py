@@ -1,4 +1,4 @@
-"""Money, units, fractions, ratios, ranges, ordinals, arithmetic and plain numbers."""
+"""Units, fractions, ratios, ranges, ordinals, arithmetic and plain numbers."""
 
 from __future__ import annotations
 
@@ -8,26 +8,29 @@ from inference.normalisation.numbers import NUMBER, cardinal, many, number, ordi
 from inference.normalisation.rules import Rule, either, rule
 from inference.normalisation.tables import (
     ALONE,
-    CURRENCIES,
-    CURRENCY_CODES,
+    BOOKS,
     DIRECTIONS,
     LETTER_NAMES,
     MAGNITUDES,
-    PERIODS,
     SYMBOLS,
     UNITS,
 )
 
 INVARIANT = ("hertz", "horsepower", "yen", "won", "sen", "jeon")
-IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet"}
-SIGN = r"((?<![\w)])[-−])?"
-WORD_MAGNITUDE = r"thousand|million|billion|trillion"
-MONEY_MAGNITUDE = rf"(?:(k|K|mn?|M|bn?|B|tn?|T)\b|\s({WORD_MAGNITUDE})\b)?"
-MARKS = either(CURRENCIES)
+IRREGULAR = {"foot": "feet", "penny": "pence", "inch": "inches", "square foot": "square feet",
+             "millimeter of mercury": "millimeters of mercury"}
 TENS = {"10": "tens", "100": "hundreds"}
-COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those"  # "two 6s"
+COUNTS = "one|two|three|four|five|six|seven|eight|nine|ten|several|these|those|few|many|some"  # "two 6s"
 EXTENTS = "long|wide|tall|high|deep|thick"  # "in" before them is inches
 ADVERBS = f"{EXTENTS}|and|or|to|of|for|in|on|at|from|with|more|less|per|is|was|by"  # no noun of "a 5 kg bag"
+OWNERS = "the|my|your|his|her|our|their|each"
+NO_NOUNS = (
+    "we|he|she|they|you|it|that|which|who|when|if|as|but|because|after|before|into|than|left|back|each|"
+    "an?|the|my|your|his|her|our|their|will|would|can|could|should|may|might|must|has|had|have|are|were|"
+    "do|does|did|don't|isn't|wasn't|went|goes|came|comes|got|gets|made|makes|just|also|not|only|now|"
+    "away|apart|off|up|down|out|over|under|short|later|earlier|ago|due|total|extra|worth|between|"
+    "there|here|north|south|east|west|home"
+)  # behind "the 5 km"
 SCALES = {"C": "celsius", "F": "fahrenheit"}
 POWERS = {"2": "squared", "3": "cubed"}
 
@@ -44,57 +47,22 @@ def plural(noun: str, one: bool) -> str:
     return f"{head}s{''.join(rest)}"
 
 
-def _money(m: re.Match) -> str:
-    sign = " minus " if m[1] else " "
-    large, small = CURRENCIES[m[2]]
-    large_number = MAGNITUDES.get(m[4], m[5])
-    if large_number:
-        return f"{sign}{number(m[3])} {large_number} {plural(large, False)}"
-    if m[3].isdigit() and _before_noun(m):
-        return f"{sign}{number(m[3])} {large}"
-    return sign + _amount(m[3], large, small)
-
-
-def _amount(written: str, large: str, small: str) -> str:
-    """"3.50" -> "three dollars and fifty cents"."""
-    whole, _, part = written.replace(",", "").partition(".")
-    whole = whole or "0"
-    said = f"{number(whole)} {plural(large, int(whole) == 1)}"
-    if not part.strip("0") or len(part) > 2:
-        return said if not part.strip("0") else f"{number(written)} {plural(large, False)}"
-    cents = part.ljust(2, "0")
-    coins = f"{cardinal(cents)} {plural(small, int(cents) == 1)}"
-    return coins if int(whole) == 0 else f"{said} and {coins}"
-
-
-def _money_range(m: re.Match) -> str:
-    first = _amount(m[2], *CURRENCIES[m[1]]) if "." in m[2] else number(m[2])
-    return f"{first} to {m[1]}{m[3]}"
-
-
-def _money_behind(m: re.Match) -> str:
-    large, small = CURRENCIES[m[2]]
-    return _amount(m[1], large, small)
-
-
-def _currency_code(m: re.Match) -> str:
-    word = MAGNITUDES.get(m[2], m[2] or "")
-    return f"{number(m[1])} {word} {plural(CURRENCY_CODES[m[3]], m[1] == '1' and not word)}"
-
-
 def _feet_inches(m: re.Match) -> str:
     return f"{number(m[1])} {plural('foot', m[1] == '1')} {number(m[2])} "
 
 
 def _one(m: re.Match) -> bool:
     """Whether the unit is in the singular: "1 kg", and before what it measures."""
-    return m[1] == "1" or _before_noun(m)
+    return m[1] == "1" or before_noun(m)
 
 
-def _before_noun(m: re.Match) -> bool:
-    """"a 5 kg bag", "a $20 shirt"."""
-    article = re.search(r"\b[Aa]n? $", m.string[: m.start()])
-    return bool(article and re.match(rf"\s(?!(?:{ADVERBS})\b)[a-z]", m.string[m.end() :]))
+def before_noun(m: re.Match) -> bool:
+    """"a 5 kg bag", "A 16GB Mac", "the $20 shirt"; not "the $20 he owes"."""
+    said_before, after = m.string[: m.start()], m.string[m.end() :]
+    if re.search(r"\b[Aa]n? (?:\w+-\w+, )?$", said_before):
+        return re.match(rf"\s(?!(?:{ADVERBS})\b)[A-Za-z]", after) is not None
+    owned = re.search(rf"\b(?:{OWNERS}) $", said_before, re.IGNORECASE)
+    return bool(owned and re.match(rf"\s(?!(?:{ADVERBS}|{NO_NOUNS}|\w+ed)\b)[a-z]{{2}}", after))
 
 
 def _inches(m: re.Match) -> str:
@@ -187,14 +155,18 @@ def _cross(m: re.Match) -> str:
     return " times " if _is_sum(m) else " by "
 
 
+def _ratio(m: re.Match) -> str:
+    """"3:1", "60:40"; what is no hour and not of a hundred is a duration: "45:07"."""
+    first, second = int(m[1]), int(m[2])
+    if len(m[2]) != 2 or first <= 24 or second > 59 or first + second == 100:
+        return f"{number(m[1])} to {number(m[2])}"
+    if not second:
+        return f"{number(m[1])} minutes"
+    return f"{number(m[1])} {'oh ' if second < 10 else ''}{cardinal(m[2])}"
+
+
 def _magnitude(m: re.Match) -> str:
     return f"{number(m[1])} {MAGNITUDES[m[2]]}"
-
-
-def _per_unit(m: re.Match) -> str:
-    """"five dollars/hr"; other words before a stroke have no price."""
-    priced = re.search(rf"(?:{either(PRICES)})$", m.string[: m.start()])
-    return f" per {UNITS[m[1]]} " if priced else m[0]
 
 
 def _scientific(m: re.Match) -> str:
@@ -205,27 +177,6 @@ def _scientific(m: re.Match) -> str:
 
 
 UNIT = either(UNITS)
-PRICES = [plural(name, one) for names in CURRENCIES.values() for name in names for one in (True, False)]
-MONEY: list[Rule] = [
-    rule(r"\b(?:US|CA?|AU?|NZ|HK)(?=\$\d)", lambda m: ""),
-    rule(r"\bRs\.?\s?(?=\d)", lambda m: "₹"),
-    rule(r"(\$[\d,.]+) USD\b", lambda m: m[1]),
-    rule(rf"\b({either(CURRENCY_CODES)})\s?({NUMBER}(?:\s(?:{WORD_MAGNITUDE}))?)",
-         lambda m: f"{m[2]} {m[1]}"),
-    rule(rf"(?<=[{''.join(c for c in CURRENCIES if len(c) == 1)}])(\d+),(\d\d)\b(?![,.]?\d)"
-         rf"|(?<![\d.,])(\d+),(\d\d)(?=\s?[€£])", lambda m: f"{m[1] or m[3]}.{m[2] or m[4]}"),
-    rule(rf"({MARKS})({NUMBER})\s?[-–]\s?(?:{MARKS})?({NUMBER})(?!\d)", _money_range),
-    rule(rf"({MARKS})(\d+) (bill|note|coin)\b",
-         lambda m: f"{number(m[2])} {CURRENCIES[m[1]][0]} {m[3]}"),
-    rule(rf"{SIGN}({MARKS})\s?({NUMBER}){MONEY_MAGNITUDE}", _money),
-    rule(rf"({MARKS})-({NUMBER})", lambda m: f" minus {_amount(m[2], *CURRENCIES[m[1]])}"),
-    rule(rf"({NUMBER})\s?({MARKS})(?!\d)", _money_behind),
-    rule(rf"({NUMBER})\s?¢", lambda m: f"{number(m[1])} {plural('cent', m[1] == '1')}"),
-    rule(rf"({NUMBER})\s?(?:({WORD_MAGNITUDE}|[kKMB]|bn)\s)?({either(CURRENCY_CODES)})\b",
-         _currency_code),
-    rule(rf"/(?=(?:{either(PERIODS)})\b)", "per"),
-    rule(rf"(?<=[a-z])/({UNIT})(?![\w/])", _per_unit),
-]
 MEASURES: list[Rule] = [
     rule(rf"(?<![\d.,])(\d{{1,3}}),(\d{{1,2}})(?=\s?(?:{UNIT})(?![\w'&]))",
          lambda m: f"{m[1]}.{m[2]}"),  # a comma for a point, as in most of Europe
@@ -234,6 +185,7 @@ MEASURES: list[Rule] = [
          _scientific),
     rule(rf"(?<=\d)(\s?(?:{UNIT}))\s?([-–x×])\s?(?={NUMBER}\s?(?:{UNIT})(?!\w))",
          lambda m: f"{m[1]} {'by' if m[2] in 'x×' else 'to'} "),
+    rule(rf"(?<=\d)(\s?(?:{UNIT}))\s?/\s?(?={NUMBER}\s?(?:{UNIT})(?!\w))", lambda m: f"{m[1]} or "),
     rule(r"\b(\d{1,3})' ?x ?(\d{1,3})'", lambda m: f"{number(m[1])} by {number(m[2])} feet"),
     rule(rf"\b(\d{{1,3}})'(?=\s(?:by|{EXTENTS})\b)",
          lambda m: f"{number(m[1])} {plural('foot', m[1] == '1')}"),
@@ -246,6 +198,7 @@ MEASURES: list[Rule] = [
     rule(r"\b([Pp]age|[Ss]lide|[Ss]tep|[Pp]art|[Dd]ay) (\d+)/(\d+)\b(?!/)",
          lambda m: f"{m[1]} {number(m[2])} of {number(m[3])}"),
     rule(r"\b(100?)s(?= of\b)", lambda m: TENS[m[1]]),
+    rule(r"\b(\d)s and (\d)s\b", lambda m: f"{many(m[1])} and {many(m[2])}"),
     rule(rf"\b({COUNTS}) (\d{{1,2}})s\b", lambda m: f"{m[1]} {many(m[2])}"),
     rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
     rule(r"\b(degrees?) ([CF])\b", lambda m: f"{m[1]} {SCALES[m[2]]}"),
@@ -254,9 +207,10 @@ MEASURES: list[Rule] = [
     rule(r"\b(\d+)-(?=\d/\d{1,2}\b)", lambda m: m[1] + " "),  # "1-1/2"
     rule(r"(?<=\b(?:at|to|of|is|'s))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
-    rule(rf"(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
+    rule(rf"(?<![A-Z]\d)(?<![A-Z]\d\d)(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
     rule(r"(?<=\b[knxy])-(?=\d{1,2}\b)", "minus"),  # "n-1"
-    rule(rf"(?<![\w)^])[-−](?={NUMBER})|(?<=[=<>≤≥] )-(?=[a-z]\b)", "minus"),
+    rule(rf"(?<![\w)^])[-−](?={NUMBER})|(?<=[=<>≤≥] )-(?=[a-z]\b)"
+         r"|(?<=\b[b-hj-z]) - (?=[b-hj-z]\b)", "minus"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
     rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:{EXTENTS})\b|\s*$|[,;)]))",
@@ -268,18 +222,27 @@ MEASURES: list[Rule] = [
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:(?:\^|(?<=m))([23])\b)?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
          r"(?:\.(?=\s+[a-z]|,)|(?:(?<=min|sec|hrs)|(?<=lb|oz|ft|hr))\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/'])({either(ALONE)})(?![\w/])", _unit_alone),
-    rule(r"(?<![A-Za-z\d.,])([248])K\b", lambda m: f"{number(m[1])} {LETTER_NAMES['k']}"),  # resolutions
+    rule(r"(?<![A-Za-z\d.,])([248])K\b|(?<=\b[Aa] )(\d+)K\b(?=[.,!?]|$)"
+         r"|\b(\d+)K\b(?= (?:run|race|walk|runners?|pace|finish)\b)",  # resolutions and runs
+         lambda m: f"{number(m[1] or m[2] or m[3])} {LETTER_NAMES['k']}"),
     rule(rf"(?<![A-Za-z])({NUMBER})(k|K|M|bn)\b(?!')", _magnitude),
     rule(r"(?<=\d\.\d)(B)\b", "billion"),
 ]
 NUMBERS: list[Rule] = [
-    rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", lambda m: f"{number(m[1])} to {number(m[2])}"),
-    rule(r"(?<=\d)\s/\s(?=\d)", "divided by"),
+    rule(rf"\b({either(BOOKS)}) (\d{{1,3}}):(\d{{1,3}})\b",
+         lambda m: f"{m[1]} {number(m[2])} {number(m[3])}"),
+    rule(r"\b([1-9]\d{0,2}):(\d{1,3})\b(?!:)", _ratio),
+    rule(r"\b(\d+|[a-z])!(?=\s?[=/×*+÷])|(?<=[=/×*+÷(])(\s?(?:\d+|[a-z]))!",
+         lambda m: f"{m[1] or m[2]} factorial "),
+    rule(r"(?<=\d)\s/\s(?=\d)|(?<=factorial )\s?/", "divided by"),
+    rule(r"\b(?<!\w')([fgh])(''?)(?=\([a-z]\))",
+         lambda m: f"{LETTER_NAMES[m[1]]} {'double ' if len(m[2]) == 2 else ''}prime "),
     rule(r"\^\s?\(?([-−]?\d+)\)?", lambda m: _raised(m[1])),
     rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
     rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
     rule(r"(?<=\d)\s?★", "stars"),
-    rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)", lambda m: " star "),
+    rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)"
+         r"|(?<=\b[1-7])\*(?= (?:hotel|resort|review|rating|restaurant))", lambda m: " star "),
     rule(r"(?<=[\w)])\s?\*\s?(?=\d)|(?<=\w) \* (?=\w)", "times"),
     rule(r"\*+|(?:^|(?<=\n))>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
     rule(NUMBER, lambda m: f" {number(m[0])} "),

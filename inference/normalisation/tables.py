@@ -42,7 +42,8 @@ UNITS = {
     "hrs": "hour", "gal": "gallon", "min": "minute", "mins": "minute", "sec": "second", "secs": "second",
     "s": "second", "ms": "millisecond", "μs": "microsecond", "ns": "nanosecond", "l": "liter",
     "L": "liter", "ml": "milliliter", "mL": "milliliter", "dl": "deciliter", "dL": "deciliter",
-    "mol": "mole", "cl": "centiliter",
+    "μL": "microliter", "μl": "microliter", "mcg": "microgram", "qts": "quart", "c.": "cup",
+    "mol": "mole", "mmol": "millimole", "μmol": "micromole", "cl": "centiliter",
     "hz": "hertz", "khz": "kilohertz", "mhz": "megahertz", "ghz": "gigahertz", "Hz": "hertz",
     "kHz": "kilohertz", "MHz": "megahertz", "GHz": "gigahertz", "THz": "terahertz",
     "kb": "kilobyte", "mb": "megabyte", "gb": "gigabyte", "tb": "terabyte",
@@ -52,20 +53,29 @@ UNITS = {
     "Mbps": "megabit per second",
     "Gbps": "gigabit per second", "w": "watt", "W": "watt", "kw": "kilowatt", "kW": "kilowatt",
     "mW": "milliwatt", "MW": "megawatt", "GW": "gigawatt", "kWh": "kilowatt hour",
+    "Wh": "watt hour", "MWh": "megawatt hour", "GWh": "gigawatt hour", "TWh": "terawatt hour",
+    "eV": "electron volt", "keV": "kilo electron volt", "MeV": "mega electron volt",
+    "GeV": "giga electron volt", "TeV": "tera electron volt",
     "v": "volt", "V": "volt", "mV": "millivolt", "kV": "kilovolt", "mA": "milliamp", "μA": "microamp",
     "mAh": "milliamp hour", "μF": "microfarad", "Ω": "ohm", "kΩ": "kilohm", "MΩ": "megohm", "J": "joule",
     "kJ": "kilojoule", "cal": "calorie", "kcal": "kilocalorie", "Pa": "pascal",
+    "mmHg": "millimeter of mercury", "kN": "kilonewton", "MPa": "megapascal", "GPa": "gigapascal",
     "hPa": "hectopascal", "kPa": "kilopascal", "atm": "atmosphere", "hp": "horsepower", "yds": "yard",
     "psi": "pound per square inch", "dB": "decibel", "px": "pixel", "dpi": "dot per inch",
     "ha": "hectare", "yr": "year", "yrs": "year", "mo": "month", "mos": "month", "wk": "week", "wks": "week",
     "tsp": "teaspoon", "tbsp": "tablespoon", "sq ft": "square foot", "sq mi": "square mile",
     "sqft": "square foot", "sq m": "square meter", "fl oz": "fluid ounce", "qt": "quart", "pt": "pint",
     "sq. ft": "square foot", "sq. mi": "square mile", "kbit": "kilobit", "Mbit": "megabit",
-    "Gbit": "gigabit",
+    "Gbit": "gigabit", "Mb/s": "megabit per second", "Gb/s": "gigabit per second",
     "°": "degree", "°C": "degree celsius",
     "°F": "degree fahrenheit", "° C": "degree celsius", "° F": "degree fahrenheit",
 }  # only after a number
 ALONE = "GHz MHz kHz Hz kWh mAh Mbps Gbps kbps km kg cm mm mph km/h m/s".split()  # also without one
+BOOKS = (
+    "Genesis Exodus Leviticus Numbers Deuteronomy Joshua Judges Samuel Kings Chronicles Job Psalm Psalms "
+    "Proverbs Ecclesiastes Isaiah Jeremiah Ezekiel Daniel Hosea Matthew Mark Luke John Acts Romans "
+    "Corinthians Galatians Ephesians Philippians Timothy Hebrews James Peter Revelation Surah"
+).split()  # before chapter and verse
 PERIODS = "second minute hour day night week month year person unit page item mile".split()
 
 TITLES = {
@@ -73,7 +83,9 @@ TITLES = {
     "st": "saint", "mt": "mount", "gen": "general", "sgt": "sergeant", "capt": "captain",
     "lt": "lieutenant", "col": "colonel", "sen": "senator", "rep": "representative",
     "gov": "governor", "rev": "reverend", "hon": "honorable", "pres": "president", "ft": "fort",
-    "pt": "point",
+    "pt": "point", "cpl": "corporal", "maj": "major", "adm": "admiral", "pvt": "private",
+    "cmdr": "commander", "supt": "superintendent", "msgr": "monsignor", "amb": "ambassador",
+    "assoc": "associate", "asst": "assistant",
 }  # before a name, with a full stop or without
 ABBREVIATIONS = {
     "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
@@ -83,6 +95,8 @@ ABBREVIATIONS = {
     "assn": "association", "univ": "university", "govt": "government", "est": "established",
     "apt": "apartment", "misc": "miscellaneous", "tel": "telephone", "ext": "extension",
     "ea": "each", "acct": "account", "doz": "dozen", "cf": "compare",
+    "bros": "brothers", "assoc": "association", "incl": "including", "cont": "continued", "esq": "esquire",
+    "ave": "avenue", "blvd": "boulevard", "hwy": "highway", "mgr": "manager", "mfg": "manufacturing",
     "temp": "temperature", "hrs": "hours", "mins": "minutes", "avg": "average", "vs": "versus",
 }  # only when followed by a full stop
 NUMBERED = {
@@ -94,9 +108,10 @@ NUMBERED = {
 SHORT_FORMS = {
     "w/o": "without", "w/": "with ", "c/o": "care of", "vs": "versus", "n/a": "not applicable",
     "ok": "okay", "ph.d": "PhD", "i.e": "that is", "e.g": "for example",
-    "qty": "quantity", "b/c": "because", "thx": "thanks", "gr8": "great", "l8r": "later", "pls": "please",
-    "plz": "please",
-    "yoy": "year over year", "idk": "IDK", "omg": "OMG", "imo": "IMO",
+    "qty": "quantity", "w/in": "within", "b/c": "because", "thx": "thanks", "gr8": "great",
+    "l8r": "later", "pls": "please", "plz": "please",
+    "yoy": "year over year", "idk": "IDK", "omg": "OMG", "imo": "IMO", "imho": "IMHO", "aka": "AKA",
+    "ttyl": "TTYL", "fyi": "FYI", "irl": "IRL", "iirc": "IIRC", "afaik": "AFAIK", "rsvp": "RSVP",
     "wwi": "World War One", "ww1": "World War One", "wwii": "World War Two", "ww2": "World War Two",
 }  # whole, in any case; a full stop behind them belongs to them
 
@@ -114,6 +129,13 @@ DIRECTIONS = {
     "N": "north", "S": "south", "E": "east", "W": "west", "NE": "northeast", "NW": "northwest",
     "SE": "southeast", "SW": "southwest",
 }
+STATES_IN_PRINT = dict(pair.split(":") for pair in (
+    "Ala:Alabama Ariz:Arizona Ark:Arkansas Calif:California Colo:Colorado Conn:Connecticut Del:Delaware "
+    "Fla:Florida Ga:Georgia Ill:Illinois Ind:Indiana Kan:Kansas Ky:Kentucky La:Louisiana Md:Maryland "
+    "Mass:Massachusetts Mich:Michigan Minn:Minnesota Mo:Missouri Mont:Montana "
+    "Neb:Nebraska Nev:Nevada Okla:Oklahoma Ore:Oregon Pa:Pennsylvania Tenn:Tennessee Tex:Texas "
+    "Vt:Vermont Va:Virginia Wash:Washington Wis:Wisconsin Wyo:Wyoming"
+).split(" "))  # as newspapers have them, behind a town, with a full stop
 STATES = dict(pair.split(":") for pair in (
     "AL:Alabama AK:Alaska AZ:Arizona AR:Arkansas CA:California CO:Colorado CT:Connecticut "
     "DE:Delaware FL:Florida GA:Georgia HI:Hawaii ID:Idaho IL:Illinois IN:Indiana IA:Iowa "
@@ -148,11 +170,12 @@ ELEMENTS = set(
 
 SPOKEN_ACRONYMS = set(
     "ram rom pin sim gif lan wan zip dos cad vat aids nasa nato opec fifa uefa unesco unicef "
-    "covid laser radar jpeg bios asap scuba".split()
+    "covid laser radar jpeg bios asap scuba json yaml ice".split()
 )  # said as words
 SPELLED_ACRONYMS = set(
     "fbi cia usa uk eu un ceo cfo cto ufo iq ai api url usb dna naacp ucla usda aclu asus iaea icao "
-    "iupac iata usaf usmc imdb ieee".split()
+    "iupac iata usaf usmc imdb ieee ymca imho aka ttyl fyi iirc "
+    "afaik unhcr aspca".split()
 )
 CAPITAL_WORDS = set(
     "an am as at be by do go he hi if in is it me my no of oh on or so to up we all and any are "

@@ -191,6 +191,63 @@ SAID = {
     "pages 10–12": "pages ten to twelve",
     "**bold**": "bold",
     "¥500": "five hundred yen",
+    "hit .287, a .38 revolver, .5 mm": "hit point two eight seven , a thirty eight revolver , "
+    "point five millimeters",
+    "Docket No. 19-3021, SKU 77-B2-415, 0b110":
+        "docket number one nine , three zero two one , ess kay you seventy seven , bee two , four hundred "
+        "and fifteen , zero bee one one zero",
+    "Account No. 55102": "account number five five one zero two",
+    "He ran a 15K, the 8K race, 30K users":
+        "he ran a fifteen kay , the eight kay race , thirty thousand users",
+    "1s and 0s, some 7s": "ones and zeros , some sevens",
+    "a 3* resort; between £2.5 and £4 million; goo.gl/x, ow.ly/2b": "a three star resort , "
+    "between two point five and four million pounds , goo dot gee ell slash ex , "
+    "ow dot ell why slash two bee",
+    "a 3-day, $4M trial; x - z = 5; 8 Elm St #3":
+        "a three day , four million dollar trial , ex minus zee equals five , eight elm street number three",
+    "the 211 helpline": "the two one one helpline",
+    "Isaiah 6:8, Psalm 150:6, Mark 16:15-18":
+        "isaiah six eight , psalm one hundred and fifty six , mark sixteen fifteen to eighteen",
+    "In 32:09 and 41:20, at 60:00; split 70:30 or 4:1":
+        "in thirty two oh nine and forty one twenty , at sixty minutes , split seventy to thirty "
+        "or four to one",
+    "6:15ish, midnight-4am, 2300 hrs, T-9 days, a T-90":
+        "six fifteenish , midnight to four ay em , twenty three hundred hours , tee minus nine days , "
+        "a tee ninety",
+    "post-1989, the Sun. paper": "post nineteen eighty nine , the sunday paper",
+    "Our IT staff, an AM station, the WHO's view; do IT if you can.":
+        "our eye tee staff , an ay em station , the double you aitch oh's view , do it if you can .",
+    "the YMCA's JSON, imho": "the why em see ay's json , eye em aitch oh",
+    "World War I ships, a Level I center; the level I won":
+        "world war one ships , a level one center , the level i won",
+    "Robert Lee IV met John Part II": "robert lee the fourth met john part two",
+    "Maj. Tom, Adm. Hall and Pvt. Orr; Assoc. Prof. Wu; the Coen Bros. film":
+        "major tom , admiral hall and private orr , associate professor wu , the coen brothers film",
+    "In Miami, Fla., and Provo, UT on Monday; Salem, Ore. It rained.":
+        "in miami , florida , and provo , utah on monday , salem , oregon . it rained .",
+    "418 NW Cedar Ct., the Blvd. of stars": "four eighteen northwest cedar court , the boulevard of stars",
+    "Mg²⁺, Br⁻, NO₃⁻ and Ag+; Fe^3+; he said In- or No-":
+        "em gee two plus , bee are minus , en oh three minus and ay gee plus , eff ee three plus , "
+        "he said in or no",
+    "4! = 24, m!/p!, Stop 4!": "four factorial equals twenty four , em factorial divided by pee factorial , "
+    "stop four !",
+    "g'(t) and h''(x)": "gee prime , tee , and aitch double prime , ex ,",
+    "the 250 GB drive, a 250MB Flash drive": "the two hundred and fifty gigabyte drive , "
+    "a two hundred and fifty megabyte flash drive",
+    "20 μL, 4 mmol/L, 90 mmHg, 7 MeV, 12 MWh, 2 Gb/s, 6 MPa":
+        "twenty microliters , four millimoles per liter , ninety millimeters of mercury , "
+        "seven mega electron volts , twelve megawatt hours , two gigabits per second , six megapascals",
+    "Add 3 c. milk, 1/3 c. oil, 2 qts. water":
+        "add three cups milk , one third cup oil , two quarts water",
+    "160°C/320°F, 2 kg / 4.4 lb": "one hundred and sixty degrees celsius or three hundred and twenty "
+    "degrees fahrenheit , two kilograms or four point four pounds",
+    "A $3.4 billion plan, their $25M loan, a €900 Fiat":
+        "a three point four billion dollar plan , their twenty five million dollar loan , "
+        "a nine hundred euro fiat",
+    "The $15 he paid, the $15 lunch, my 8 km west, each 8 km loop":
+        "the fifteen dollars he paid , the fifteen dollar lunch , my eight kilometers west , "
+        "each eight kilometer loop",
+    "three $50 bills, £4 Million": "three fifty dollar bills , four million pounds",
 }
 
 
