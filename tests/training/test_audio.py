@@ -28,7 +28,7 @@ from training.augmentation import (
     perturb_vocal_tract,
     powers,
 )
-from training.objective import epoch_order
+from training.objective import Paths, epoch_order
 from training.objectives.audio import (
     TEMPO,
     AudioObjective,
@@ -36,6 +36,7 @@ from training.objectives.audio import (
     ctc_frames_needed,
     ctc_labels,
     disagreement,
+    prepare,
     token_places,
 )
 
@@ -307,3 +308,17 @@ def test_both_heads_and_the_encoder_learn(task, monkeypatch):
     for part in (task.audio, task.projector):
         assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in part.parameters())
     assert not task.words.requires_grad
+
+
+@pytest.mark.parametrize("real, missing", [(None, None), ("real", "kokoro")])
+def test_what_is_missing_is_told_before_a_clip_is_made(tmp_path, monkeypatch, real, missing):
+    def try_engines(voices):
+        if voices == missing:
+            raise UserError(f"no {voices}")
+
+    monkeypatch.setattr("training.objectives.audio.try_engines", try_engines)
+    monkeypatch.setattr("training.objectives.audio.build_hearing", lambda *_, **__: pytest.fail("made"))
+    data = {"recorded": True, "source": "engines", "clips": {"hibari": 2, "kokoro": 1}, "held_out": 2}
+    paths = Paths.of("tiny", tmp_path, tmp_path, tmp_path / real if real else None)
+    with pytest.raises(UserError, match="no kokoro" if real else "give --real_dir"):
+        prepare({"data": data, "workers": 1}, paths)

@@ -26,7 +26,7 @@ from torch.nn import functional as F
 from torchaudio.functional import forced_align
 
 from data.shards import ShardReader
-from data.speech.asr_corpus import build_hearing
+from data.speech.asr_corpus import build_hearing, try_engines
 from data.speech.asr_recorded import build_real_hearing
 from data.speech.edit_distance import edit_distance
 from data.speech.word_samples import PAIRS, WORDS
@@ -298,6 +298,12 @@ def prepare(config: dict, paths: Paths) -> None:
     """Synthesise the clips, read the recordings, count the n-grams."""
     data = config["data"]
     real = str(paths.real) if paths.real else None
+    if data["recorded"] and real is None:
+        raise UserError(
+            "audio.data.recorded needs real speech: give --real_dir, or --set audio.data.recorded=false"
+        )
+    for voices in data["clips"] if data["source"] == "engines" else ():
+        try_engines(voices)  # before the first list is made: that takes half an hour
     options = {"text_folder": real, "source": data["source"]}
     build_hearing(
         paths.data / "hearing_dev", data["held_out"], DEV_SEED, "dev", config["workers"], **options
@@ -308,11 +314,6 @@ def prepare(config: dict, paths: Paths) -> None:
             voices=voices, shard_size=100 if count <= 1000 else 1000, **options,  # one worker makes a shard
         )
     if data["recorded"]:
-        if real is None:
-            raise UserError(
-                "audio.data.recorded needs real speech: give --real_dir, "
-                "or --set audio.data.recorded=false"
-            )
         for split in ("train", "dev", "test"):
             folder = paths.data / f"hearing_real_{split}"
             if not sorted(folder.glob("shard-*.jsonl")):
