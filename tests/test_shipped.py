@@ -26,7 +26,7 @@ from training.objective import COUNTED, STAGES
 from training.objectives.talker import as_tensors, script_of
 
 ROOT = Path(__file__).resolve().parent.parent
-OLDER = {"thinker", "vision", "audio", "omni"}  # stages whose weights are older than the recipe
+OLDER = {"thinker", "vision", "audio", "omni", "codec", "vocoder", "talker"}  # of settings before the recipe
 SCENES = Path(__file__).parent / "fixtures" / "scenes"
 
 
