@@ -111,16 +111,19 @@ def load_pixels(image, name: str) -> None:
 
 
 def eight_bits(image):
-    """Deep greys scaled to 8 bits, where Pillow would clip them to white; others as they are."""
+    """Deep greys scaled to 8 bits, where Pillow would clip them to white; others as they are.
+
+    White is the least of 255 and 65,535 that no value exceeds, else the largest value: wide numbers
+    often hold narrow ones. Floats below 2 end at 1, which resampling overshoots. Below 0 is black.
+    """
     from PIL import Image
 
-    if image.mode.startswith("I"):
-        values = np.asarray(image).clip(0, 65_535) // 257  # (H, W)
-    elif image.mode == "F":  # 0 … 1 by convention, or 0 … 255
-        values = np.nan_to_num(np.asarray(image), posinf=0.0, neginf=0.0)  # (H, W)
-        values = (values * (255.0 if values.max() <= 1.0 else 1.0)).clip(0, 255)
-    else:
+    if not image.mode.startswith(("I", "F")):
         return image
+    values = np.nan_to_num(np.asarray(image).astype(np.float32), posinf=0.0, neginf=0.0)  # (H, W)
+    top = values.max()
+    white = 1 if image.mode == "F" and top < 2 else next(w for w in (255, 65_535, top) if top <= w)
+    values = (values * 255 / white).clip(0, 255)
     grey = Image.fromarray(values.astype(np.uint8))
     with suppress(Exception):  # damaged EXIF: the pixels are sound
         grey.info["exif"] = image.getexif().tobytes()  # says which side is up

@@ -62,6 +62,20 @@ def test_images_of_all_kinds(tmp_path):
         assert load_image(source).convert("RGB").getpixel((0, 0)) == (255, 0, 0)
 
 
+def test_deep_greys_are_scaled_by_the_range_they_use(tmp_path):
+    ramp = np.arange(256.0).reshape(16, 16)
+    for values, kind in (
+        *((ramp, kind) for kind in (np.uint16, np.int32, np.float32)),  # 8 bits in a wider type
+        *((ramp * 257, kind) for kind in (np.uint16, np.int32, np.float32)),
+        (ramp * 1e6, np.int32), (ramp / 255, np.float32), (ramp / 255 - 1e-7, np.float32),
+    ):
+        Image.fromarray(values.astype(kind)).save(tmp_path / "x.tif")
+        seen = np.asarray(load_image(tmp_path / "x.tif"))[..., 0]
+        assert np.abs(seen - ramp).max() <= 1, (kind, values.max())
+    Image.fromarray((ramp / 250).astype(np.float32)).save(tmp_path / "x.tif")  # sharpened beyond 1
+    assert np.asarray(load_image(tmp_path / "x.tif"))[8, 0, 0] == 130
+
+
 def test_broken_and_enormous_images(tmp_path):
     buffer = io.BytesIO()
     picture(0, 200).save(buffer, "PNG")
