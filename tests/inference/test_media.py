@@ -76,6 +76,28 @@ def test_deep_greys_are_scaled_by_the_range_they_use(tmp_path):
     assert np.asarray(load_image(tmp_path / "x.tif"))[8, 0, 0] == 130
 
 
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("WEBP", {}), ("WEBP", {"lossless": True}), ("GIF", {}), ("PNG", {}), ("TIFF", {}), ("MPO", {}),
+     ("TIFF", {"compression": "jpeg"})],
+)
+def test_a_cut_animation_shows_what_is_sound(kind, options):
+    buffer = io.BytesIO()
+    noise, red, green, blue = (picture(seed, 96) for seed in range(4))
+    for image, colour in (red, "red"), (green, "lime"), (blue, "blue"):
+        image.paste(colour, (0, 0, 96, 30))
+        image.paste(colour, (0, 80, 96, 96))
+    red.save(buffer, kind, save_all=True, append_images=[green, blue, noise], **options)
+    for part in (0.4, 0.45, 0.6, 0.9):
+        content = buffer.getvalue()[: int(part * buffer.tell())]
+        for image in (load_image(content), load_video(content).frames[0]):
+            for y in (2, 93):
+                r, g, b = image.getpixel((48, y))
+                assert r > 240 and g < 15 and b < 15, part
+    if kind == "WEBP":
+        assert "ends within its first picture" in refused(load_image, buffer.getvalue()[:500])
+
+
 def test_broken_and_enormous_images(tmp_path):
     buffer = io.BytesIO()
     picture(0, 200).save(buffer, "PNG")
