@@ -15,6 +15,7 @@ from inference.audio import open_audio
 from inference.media import Limits, load_audio, load_image, load_video, resample
 from inference.waveform import resampled_blocks
 from models.errors import UserError
+from tests.conftest import ROOT
 from tests.inference.conftest import picture, tone
 
 
@@ -286,6 +287,18 @@ def test_video_frames_are_evenly_spaced_and_uint8(tmp_path):
     assert len(load_video(tmp_path / "two.mp4").frames) == 2
     write_video(tmp_path / "one.m4v", [90])
     assert len(load_video(tmp_path / "one.m4v").frames) == 1
+
+
+def test_a_clip_with_damaged_sound_is_seen_without_it():
+    content = bytearray((ROOT / "tests/fixtures/cases/talk.mp4").read_bytes())
+    with av.open(io.BytesIO(bytes(content))) as clip:
+        for packet in clip.demux(clip.streams.audio[0]):
+            if packet.size:
+                content[packet.pos : packet.pos + packet.size] = b"\xff" * packet.size
+    with pytest.warns(Notice, match="pictures are seen without sound"):
+        seen = load_video(bytes(content), sound=True)
+    assert len(seen.frames) == 4 and seen.sound is None
+    assert "nothing can be decoded" in refused(load_audio, bytes(content))  # it alone was asked for
 
 
 def test_video_that_cannot_be_seen(tmp_path):
