@@ -59,7 +59,7 @@ def build_parser() -> argparse.ArgumentParser:
     """All flags; their meaning together is checked in `check`."""
     parser = Parser("infer_chat.py", description=ABOUT, allow_abbrev=False)
     ask = parser.add_argument_group("input")
-    ask.add_argument("--text", "--prompt", action="append", help="what to ask")
+    ask.add_argument("--text", "--prompt", action="append", metavar="TEXT", help="what to ask")
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")

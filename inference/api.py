@@ -99,7 +99,8 @@ def fitting(text: str, tokenizer, model, config: GenerateConfig, media: Tensor |
         return text
     room = generation.context_length(model, config) - 1  # what opens every text
     room -= 0 if media is None else media.shape[1]
-    return shortened(text, room - min(config.max_new_tokens, room // 2), tokenizer)
+    room -= min(config.max_new_tokens, room // 2)
+    return shortened(text, room, tokenizer, media is not None)
 
 
 def as_prompts(source, tokenizer, pad: int, attention_mask: Tensor | None = None) -> list[Prompt]:

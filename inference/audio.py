@@ -106,8 +106,14 @@ def scaled(samples: np.ndarray) -> np.ndarray:
 
 
 def read_audio(file: Source) -> tuple[Iterator[np.ndarray], float]:
-    """Blocks and seconds of a file: by libsndfile where it can, else by FFmpeg."""
-    for reader in (sndfile_pieces, ffmpeg_pieces):
+    """Blocks and seconds of a file: by libsndfile where it can, else by FFmpeg; MP3 by FFmpeg alone.
+
+    libsndfile's MP3 reader writes to stderr about a cut file and gives up at a damaged spot.
+    """
+    with file.open() as stream:
+        head = stream.read(3).ljust(2)
+    mp3 = head == b"ID3" or (head[0] == 0xFF and head[1] >= 0xE0 and head[1] & 6)  # a tag, or a frame
+    for reader in (ffmpeg_pieces,) if mp3 else (sndfile_pieces, ffmpeg_pieces):
         pieces = reader(file)
         first = next(pieces, None)  # ((n, channels), rate, seconds)
         if first is not None:

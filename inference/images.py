@@ -3,6 +3,7 @@
 The content decides, never the name. An animation or a multi-page file shows its first frame.
 """
 
+import io
 import warnings
 from contextlib import suppress
 
@@ -53,10 +54,13 @@ def opened(stream, file: Source):
 
     Image.init()
     formats = [name for name in Image.ID if name not in NOT_OPENED]
-    if is_heif(stream.read(12)) and "HEIF" not in formats:
+    head = stream.read(12)
+    if is_heif(head) and "HEIF" not in formats:
         needed("pillow_heif", f"the HEIC picture {file.name}", "pillow-heif").register_heif_opener()
         formats.append("HEIF")
     stream.seek(0)
+    if head[:4] + head[8:] == b"RIFFWEBP":
+        stream = whole_webp(stream.read(), file.name)
     try:
         return Image.open(stream, formats=formats)
     except Image.UnidentifiedImageError:
@@ -70,6 +74,19 @@ def opened(stream, file: Source):
 def is_heif(head: bytes) -> bool:
     """Whether a file that begins so is HEIC, as phones write pictures."""
     return head[4:8] == b"ftyp" and head[8:12] in HEIF_BRANDS
+
+
+def whole_webp(data: bytes, name: str) -> io.BytesIO:
+    """A WebP, of a cut one its whole chunks: the decoder takes no file that ends within a frame."""
+    if len(data) >= 8 + int.from_bytes(data[4:8], "little"):
+        return io.BytesIO(data)
+    end, kinds = 12, set()
+    while (size := int.from_bytes(data[end + 4 : end + 8], "little")) <= len(data) - end - 8:
+        kinds.add(data[end : end + 4])
+        end += 8 + size + size % 2
+    if not kinds & {b"VP8 ", b"VP8L", b"ANMF"}:
+        raise UserError(f"{name} is corrupt: it ends within its first picture")
+    return io.BytesIO(data[:4] + (end - 8).to_bytes(4, "little") + data[8:end])
 
 
 def decoded(image, name: str, limits: Limits):
@@ -111,16 +128,19 @@ def load_pixels(image, name: str) -> None:
 
 
 def eight_bits(image):
-    """Deep greys scaled to 8 bits, where Pillow would clip them to white; others as they are."""
+    """Deep greys scaled to 8 bits, where Pillow would clip them to white; others as they are.
+
+    White is the least of 255 and 65,535 that no value exceeds, else the largest value: wide numbers
+    often hold narrow ones. Floats below 2 end at 1, which resampling overshoots. Below 0 is black.
+    """
     from PIL import Image
 
-    if image.mode.startswith("I"):
-        values = np.asarray(image).clip(0, 65_535) // 257  # (H, W)
-    elif image.mode == "F":  # 0 … 1 by convention, or 0 … 255
-        values = np.nan_to_num(np.asarray(image), posinf=0.0, neginf=0.0)  # (H, W)
-        values = (values * (255.0 if values.max() <= 1.0 else 1.0)).clip(0, 255)
-    else:
+    if not image.mode.startswith(("I", "F")):
         return image
+    values = np.nan_to_num(np.asarray(image).astype(np.float32), posinf=0.0, neginf=0.0)  # (H, W)
+    top = values.max()
+    white = 1 if image.mode == "F" and top < 2 else next(w for w in (255, 65_535, top) if top <= w)
+    values = (values * 255 / white).clip(0, 255)
     grey = Image.fromarray(values.astype(np.uint8))
     with suppress(Exception):  # damaged EXIF: the pixels are sound
         grey.info["exif"] = image.getexif().tobytes()  # says which side is up
@@ -144,17 +164,19 @@ def from_array(source):
 
 
 def animation(file: Source, count: int, limits: Limits) -> list:
-    """Evenly spaced frames of an animated or multi-page picture; [] when it is none."""
+    """Evenly spaced frames of an animated or multi-page picture, or the one; [] when it is none."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         with file.open() as stream:
             try:
                 image = opened(stream, file)
-                total = getattr(image, "n_frames", 1)
-            except Exception:  # noqa: BLE001 (FFmpeg, asked next, has the last word)
+            except UserError:  # FFmpeg, asked next, has the last word
                 return []
-            if image is None or total < 2 or image.width * image.height > limits.max_pixels:
+            if image is None or image.width * image.height > limits.max_pixels:
                 return []
+            total = 1  # of a cut file, whose frames cannot be counted, and of one picture
+            with suppress(Exception):
+                total = image.n_frames
             return [frame for index in middles(total, count) if (frame := page(image, index))]
 
 

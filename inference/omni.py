@@ -280,7 +280,7 @@ class Omni:
         ours = isinstance(self.tokenizer, Tokenizer)  # a foreign vocabulary reads what was typed
         text = tidied(question.text) if ours else question.text
         if room is not None:
-            text = shortened(text, room - len(ids), self.tokenizer)
+            text = shortened(text, room - len(ids), self.tokenizer, bool(parts))
         sounds = question.sounds
         asked = sounds[0] if len(sounds) == 1 and text == TRANSCRIBE_QUESTION else None
         return Prompt(self.encode_turn(parts, text), question.images, sounds, asked)

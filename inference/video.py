@@ -7,6 +7,7 @@ import numpy as np
 
 from inference.audio import container, duration, load_audio
 from inference.images import animation, middles, too_large
+from inference.notice import notice
 from inference.source import LIMITS, Limits, Source, as_source
 from models.errors import UserError
 
@@ -26,7 +27,7 @@ def load_video(source, limits: Limits = LIMITS, sound: bool = False) -> Video:
 
     Args:
         source: a path, bytes or a binary file object.
-        sound: whether to read its sound, too.
+        sound: whether to read its sound, too; a damaged one is left out with a notice.
 
     Raises:
         UserError: no picture in it, damaged, or above a limit.
@@ -43,7 +44,16 @@ def load_video(source, limits: Limits = LIMITS, sound: bool = False) -> Video:
     images = images or count_frames(file, limits)
     if not images:
         raise UserError(f"{file.name} has no frame that can be decoded: it is corrupt")
-    return Video(images, load_audio(file.path or file.data, limits) if sound and has_sound else None)
+    return Video(images, sound_of(file, limits) if sound and has_sound else None)
+
+
+def sound_of(file: Source, limits: Limits) -> np.ndarray | None:
+    """What is heard of a clip (samples,); None, with a notice, where it is damaged: the pictures are not."""
+    try:
+        return load_audio(file.path or file.data, limits)
+    except UserError as error:
+        notice(f"{error}; its pictures are seen without sound")
+        return None
 
 
 def picture_stream(opened, file: Source, limits: Limits):

@@ -51,6 +51,12 @@ class Parser(argparse.ArgumentParser):
         known = word.startswith("--") and own in self._option_string_actions
         return own + equals + value if known else word
 
+    def _get_value(self, action, arg_string):
+        """A flag's value; it may be empty where it is a TEXT, else it is a variable that nobody set."""
+        if arg_string == "" and action.metavar != "TEXT":
+            raise argparse.ArgumentError(action, "its value is empty")
+        return super()._get_value(action, arg_string)
+
     def error(self, message: str) -> None:
         if message.startswith("unrecognized arguments: "):
             wrong = (message.removeprefix("unrecognized arguments: ").split() or ["''"])[0]  # "$unset"

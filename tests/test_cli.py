@@ -304,6 +304,14 @@ def test_bad_input_is_one_line_and_code_2(flags, refused, files, monkeypatch):
     assert sorted(os.listdir(files)) == before
 
 
+@pytest.mark.parametrize(
+    "flag", "draft adapter_dir memory_dir ckpt_dir model_dir routing_strategy trace image voice".split()
+)
+def test_an_empty_value_is_a_variable_that_nobody_set(flag, refused):
+    for given in (f"--{flag}", ""), (f"--{flag}=",), (f"--{flag.replace('_', '-')}", ""):
+        assert f"--{flag}: its value is empty" in refused("--text", "hi", *given, ckpt=False)
+
+
 def test_bad_checkpoints(refused, nano_text_dir, files, tmp_path):
     (tmp_path / "config.json").write_text("{}")
     for folder in (files / "absent", files / "red.png", files, tmp_path):

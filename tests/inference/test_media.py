@@ -15,6 +15,7 @@ from inference.audio import open_audio
 from inference.media import Limits, load_audio, load_image, load_video, resample
 from inference.waveform import resampled_blocks
 from models.errors import UserError
+from tests.conftest import ROOT
 from tests.inference.conftest import picture, tone
 
 
@@ -60,6 +61,42 @@ def test_images_of_all_kinds(tmp_path):
     animation.seek(1)
     for source in (tmp_path / "x.gif", animation, np.asarray(red)):
         assert load_image(source).convert("RGB").getpixel((0, 0)) == (255, 0, 0)
+
+
+def test_deep_greys_are_scaled_by_the_range_they_use(tmp_path):
+    ramp = np.arange(256.0).reshape(16, 16)
+    for values, kind in (
+        *((ramp, kind) for kind in (np.uint16, np.int32, np.float32)),  # 8 bits in a wider type
+        *((ramp * 257, kind) for kind in (np.uint16, np.int32, np.float32)),
+        (ramp * 1e6, np.int32), (ramp / 255, np.float32), (ramp / 255 - 1e-7, np.float32),
+    ):
+        Image.fromarray(values.astype(kind)).save(tmp_path / "x.tif")
+        seen = np.asarray(load_image(tmp_path / "x.tif"))[..., 0]
+        assert np.abs(seen - ramp).max() <= 1, (kind, values.max())
+    Image.fromarray((ramp / 250).astype(np.float32)).save(tmp_path / "x.tif")  # sharpened beyond 1
+    assert np.asarray(load_image(tmp_path / "x.tif"))[8, 0, 0] == 130
+
+
+@pytest.mark.parametrize(
+    ("kind", "options"),
+    [("WEBP", {}), ("WEBP", {"lossless": True}), ("GIF", {}), ("PNG", {}), ("TIFF", {}), ("MPO", {}),
+     ("TIFF", {"compression": "jpeg"})],
+)
+def test_a_cut_animation_shows_what_is_sound(kind, options):
+    buffer = io.BytesIO()
+    noise, red, green, blue = (picture(seed, 96) for seed in range(4))
+    for image, colour in (red, "red"), (green, "lime"), (blue, "blue"):
+        image.paste(colour, (0, 0, 96, 30))
+        image.paste(colour, (0, 80, 96, 96))
+    red.save(buffer, kind, save_all=True, append_images=[green, blue, noise], **options)
+    for part in (0.4, 0.45, 0.6, 0.9):
+        content = buffer.getvalue()[: int(part * buffer.tell())]
+        for image in (load_image(content), load_video(content).frames[0]):
+            for y in (2, 93):
+                r, g, b = image.getpixel((48, y))
+                assert r > 240 and g < 15 and b < 15, part
+    if kind == "WEBP":
+        assert "ends within its first picture" in refused(load_image, buffer.getvalue()[:500])
 
 
 def test_broken_and_enormous_images(tmp_path):
@@ -152,6 +189,16 @@ def test_beyond_a_damaged_spot_a_recording_is_heard(name, tmp_path):
     assert 38 < seconds < 41
 
 
+def test_a_cut_mp3_is_heard_without_a_word_on_stderr(tmp_path, capfd):
+    soundfile.write(tmp_path / "x.mp3", tone(440, 4.0), 16_000)
+    content = (tmp_path / "x.mp3").read_bytes()
+    for tag in b"", b"ID3\x04\0\0\0\0\x02\0" + bytes(256):
+        wave = load_audio((tag + content)[: len(content) // 2])
+        assert 1.5 < len(wave) / 16_000 < 2.2
+        assert np.corrcoef(wave[:16_000], tone(440, 1.0))[0, 1] > 0.99
+    assert capfd.readouterr() == ("", "")  # libmpg123 is no Python
+
+
 def test_channels_are_mixed_alike_however_short_the_pieces():
     rng = np.random.default_rng(0)
     left = rng.normal(0, 0.1, 48_000).astype(np.float32)
@@ -240,6 +287,18 @@ def test_video_frames_are_evenly_spaced_and_uint8(tmp_path):
     assert len(load_video(tmp_path / "two.mp4").frames) == 2
     write_video(tmp_path / "one.m4v", [90])
     assert len(load_video(tmp_path / "one.m4v").frames) == 1
+
+
+def test_a_clip_with_damaged_sound_is_seen_without_it():
+    content = bytearray((ROOT / "tests/fixtures/cases/talk.mp4").read_bytes())
+    with av.open(io.BytesIO(bytes(content))) as clip:
+        for packet in clip.demux(clip.streams.audio[0]):
+            if packet.size:
+                content[packet.pos : packet.pos + packet.size] = b"\xff" * packet.size
+    with pytest.warns(Notice, match="pictures are seen without sound"):
+        seen = load_video(bytes(content), sound=True)
+    assert len(seen.frames) == 4 and seen.sound is None
+    assert "nothing can be decoded" in refused(load_audio, bytes(content))  # it alone was asked for
 
 
 def test_video_that_cannot_be_seen(tmp_path):

@@ -52,6 +52,8 @@ def test_text_longer_than_the_context_keeps_its_end_and_says_so(omni, red):
     assert len(text) > 300
     with pytest.raises(UserError, match="pictures and sounds"):
         omni.chat(image=[red] * 25)
+    with pytest.raises(UserError, match="too short for any question"):
+        omni.chat("hi", max_seq_len=2)
     with pytest.raises(UserError, match="system prompt"):
         omni.chat("hi", system_prompt=long)
 
