@@ -8,6 +8,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
 
+from models.fields import LARGEST
+
 MAX_TEXT = 1_000_000  # characters of one text
 MAX_MESSAGES = 2048
 MAX_PARTS = 32
@@ -29,6 +31,7 @@ OFF = {  # allowed at the value that means "off"
 }
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Stop = Annotated[str, Field(min_length=1)]
 
 
 class Body(BaseModel):
@@ -97,14 +100,14 @@ class ChatBody(Body):
     audio: AudioOut | None = None
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    max_completion_tokens: int | None = Field(None, ge=1)
-    max_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(None, ge=1, le=LARGEST)
+    max_tokens: int | None = Field(None, ge=1, le=LARGEST)
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
     top_p: float | None = Field(None, gt=0, le=1)
-    top_k: int | None = Field(None, ge=0)
+    top_k: int | None = Field(None, ge=0, le=LARGEST)
     min_p: float | None = Field(None, ge=0, le=1)
     repetition_penalty: float | None = Field(None, gt=0, le=10)
-    stop: str | Annotated[list[str], Field(max_length=4)] | None = None
+    stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
     seed: int | None = Field(None, ge=-(2**63), lt=2**63)
     n: int | None = Field(1, ge=1, le=8)
     logprobs: bool | None = False

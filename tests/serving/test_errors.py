@@ -18,6 +18,11 @@ WRONG = [
     (ChatBody, {"messages": [{"role": "user", "content": 5}]}, "messages.0.content", "valid string"),
     (ChatBody, {"messages": [{"role": "user", "content": "a" * 1000001}]}, "messages.0.content", "at most"),
     (ChatBody, USER | {"tools": [{}]}, None, "the parameter 'tools' is not supported here"),
+    (ChatBody, USER | {"stop": ""}, "stop", "at least 1 character"),
+    (ChatBody, USER | {"stop": ["a", ""]}, "stop.1", "at least 1 character"),
+    (ChatBody, USER | {"max_tokens": 2**31}, "max_tokens", "less than or equal"),
+    (ChatBody, USER | {"max_completion_tokens": 10**20}, "max_completion_tokens", "less than or equal"),
+    (ChatBody, USER | {"top_k": 2**31}, "top_k", "less than or equal"),
     (SpeechBody, {"input": ""}, "input", "at least 1 character"),
 ]
 
