@@ -103,7 +103,7 @@ class ChatBody(Body):
     max_completion_tokens: int | None = Field(None, ge=1, le=LARGEST)
     max_tokens: int | None = Field(None, ge=1, le=LARGEST)
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: float | None = Field(None, gt=0, le=1)
+    top_p: float | None = Field(None, ge=0, le=1)
     top_k: int | None = Field(None, ge=0, le=LARGEST)
     min_p: float | None = Field(None, ge=0, le=1)
     repetition_penalty: float | None = Field(None, gt=0, le=10)
@@ -132,8 +132,8 @@ class ChatBody(Body):
         given = {
             "max_new_tokens": self.max_completion_tokens or self.max_tokens,
             "temperature": self.temperature,
-            "top_p": self.top_p,
-            "top_k": self.top_k,
+            "top_p": self.top_p or None,
+            "top_k": 1 if self.top_p == 0 else self.top_k,  # 0: the likeliest token alone
             "min_p": self.min_p,
             "repetition_penalty": self.repetition_penalty,
             "seed": None if self.seed is None else self.seed % 2**63,

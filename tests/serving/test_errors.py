@@ -6,6 +6,7 @@ pytest.importorskip("serving.app", reason="the server lacks a package: requireme
 
 from pydantic import ValidationError
 
+from inference.config import GenerateConfig
 from serving.errors import ApiError, invalid
 from serving.realtime_session import Session, updated
 from serving.schema import ChatBody, SpeechBody
@@ -44,6 +45,12 @@ def test_of_a_session_too():
         with pytest.raises(ApiError) as caught:
             updated(Session(), values)
         assert caught.value.param == param
+
+
+@pytest.mark.parametrize("given", [{}, {"top_k": 5}])
+def test_top_p_0_leaves_the_likeliest_token(given):
+    settings = ChatBody.model_validate(USER | {"top_p": 0, "temperature": 1} | given).settings()
+    assert GenerateConfig(**settings) == GenerateConfig(top_k=1, temperature=1.0)
 
 
 def test_what_changes_no_answer_is_passed_over():
