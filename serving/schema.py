@@ -7,6 +7,7 @@ A field that would change the answer and is not supported is refused; one that c
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
 
 from models.fields import LARGEST
 
@@ -34,6 +35,11 @@ Text = Annotated[str, Field(max_length=MAX_TEXT)]
 Stop = Annotated[str, Field(min_length=1)]
 
 
+def refused(param: str, message: str) -> PydanticCustomError:
+    """The error of a whole body that is one field's; see `errors.invalid`."""
+    return PydanticCustomError("refused", "{message}", {"message": message, "param": param[:80]})
+
+
 class Body(BaseModel):
     """A request's body; unknown fields are refused by name."""
 
@@ -45,7 +51,7 @@ class Body(BaseModel):
             if name in HARMLESS or (name in OFF and value in OFF[name]):
                 continue
             what = "is not supported here" if name in OFF else "is unknown"
-            raise ValueError(f"the parameter {name[:80]!r} {what}")
+            raise refused(name, f"the parameter {name[:80]!r} {what}")
         return self
 
 
@@ -117,9 +123,9 @@ class ChatBody(Body):
     @model_validator(mode="after")
     def _check(self) -> "ChatBody":
         if self.top_logprobs is not None and not self.logprobs:
-            raise ValueError("top_logprobs needs logprobs: true")
+            raise refused("top_logprobs", "top_logprobs needs logprobs: true")
         if self.stream_options is not None and not self.stream:
-            raise ValueError("stream_options needs stream: true")
+            raise refused("stream_options", "stream_options needs stream: true")
         return self
 
     @property
