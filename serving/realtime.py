@@ -308,6 +308,8 @@ class Connection:
 
     async def _truncate(self, event: dict) -> None:
         item, played = self._item(event), event.get("audio_end_ms")
+        if type(index := event.get("content_index", 0)) is not int or index:
+            raise ApiError("content_index must be 0: an answer has one part", param="content_index")
         if not isinstance(played, int | float) or isinstance(played, bool) or not 0 <= played < inf:
             raise ApiError("audio_end_ms must be 0 or more", param="audio_end_ms")
         if item.role != "assistant" or not item.spoken:
