@@ -161,11 +161,11 @@ class Connection:
 
     async def _append(self, event: dict) -> None:
         pcm = pcm_samples(event.get("audio"), "audio")
-        samples = self.change.push(pcm).astype(np.float32) / 32_768
-        if len(self.buffer) + len(samples) > MAX_BUFFER:
+        if len(self.buffer) + len(pcm) * RATE // WIRE_RATE > MAX_BUFFER:
             raise ApiError(
                 f"the buffer holds {MAX_BUFFER // RATE} s: commit or clear it", code="buffer_full"
             )
+        samples = self.change.push(pcm).astype(np.float32) / 32_768
         self.buffer = np.concatenate([self.buffer, samples])
         if self.detector is None:
             return
@@ -291,7 +291,7 @@ class Connection:
         name = values.get("id") if isinstance(values, dict) else None
         if name is not None and (not isinstance(name, str) or len(name) > 64 or name in self.items):
             raise ApiError("id must be new, and text of up to 64 characters", param="item.id")
-        item, sounds = read_item(values, name or new_id("item"))
+        item, sounds = await self.service.work("prepare", read_item, values, name or new_id("item"))
         await self.service.work("prepare", self.service.conversations.check_pictures, item.media)
         if sounds:
             item.words = self._words(np.concatenate(sounds))

@@ -180,6 +180,9 @@ def test_scores_change_no_transcript():
         def config(self, settings):
             return GenerateConfig(**settings)
 
+        async def work(self, worker, function, *args):
+            return function(*args)
+
         async def prepare(self, system, turns, config):
             found.append(config)
 

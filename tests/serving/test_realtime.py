@@ -38,7 +38,7 @@ def test_an_answer_stopped_before_it_begins_was_announced():
 def test_an_item_is_told_with_the_one_before_it_as_they_are():
     """The one before an answer may be deleted while it is made."""
     async def run() -> list[dict]:
-        service = SimpleNamespace(conversations=SimpleNamespace(check_pictures=None), work=nothing)
+        service = SimpleNamespace(conversations=SimpleNamespace(check_pictures=len), work=done)
         connection = Connection(service, None, Session())
         for name in "abc":
             await connection.handlers["conversation.item.create"](said("Hi", id=name))
@@ -101,7 +101,7 @@ def test_inf_is_what_the_context_holds():
 
     async def run() -> None:
         service = SimpleNamespace(
-            conversations=SimpleNamespace(check_pictures=None), work=nothing, config=config,
+            conversations=SimpleNamespace(check_pictures=len), work=done, config=config,
             engine=SimpleNamespace(capacity=1024), place=nullcontext,
         )
         connection = Connection(service, None, Session(output_modalities=["text"]))
@@ -114,5 +114,5 @@ def test_inf_is_what_the_context_holds():
     assert wanted == [{"max_new_tokens": 1024}, {"max_new_tokens": 7}]
 
 
-async def nothing(*_) -> None:
-    pass
+async def done(_, function, *args):
+    return function(*args)
