@@ -46,6 +46,8 @@ def main(argv: list[str] | None = None) -> int:
         raise UserError("--port must be 0 to 65535")
     if args.api_key is not None and not args.api_key.strip():
         raise UserError("--api_key is empty")
+    if args.api_key is not None and not (args.api_key.isascii() and args.api_key.isprintable()):
+        raise UserError("--api_key must be printable ASCII: clients send it in a header")
     try:
         from serving.server import run
     except ModuleNotFoundError as error:

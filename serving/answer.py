@@ -128,16 +128,13 @@ class Answer:
         """The reply's tokens: of the shared loop, or of a search of its own where a sound asks."""
         metrics = self.service.metrics
         metrics.prompt_tokens.inc(len(self.prepared.prompt))
-        if self.prepared.silent:
-            self.job.reply = self.service.omni.tokenizer.encode(NO_SPEECH)
+        silent, most = self.prepared.silent, self.config.max_new_tokens
+        if silent or beams_for(self.config, self.prepared.prompt) > 1:
+            fixed = self.service.omni.tokenizer.encode(NO_SPEECH)[:most] if silent else None
+            self.job.reply = fixed or await self.service.work("compute", self._search)
             for token in self.job.reply:
-                yield Token(token, 0.0)  # certain: no model chose it
-        elif beams_for(self.config, self.prepared.prompt) > 1:
-            reply = await self.service.work("compute", self._search)
-            self.job.reply = reply
-            for token in reply:
-                yield Token(token)
-            self.reason = "length" if len(reply) >= self.config.max_new_tokens else "stop"
+                yield Token(token, 0.0 if silent else None)  # 0: certain, no model chose it
+            self.reason = "length" if len(self.job.reply) >= most else "stop"
         else:
             self.service.engine.submit(self.job)
             while isinstance(event := await self.tokens.get(), Token):

@@ -43,6 +43,9 @@ def create_app(service: Service, api_key: str | None, local: bool) -> Guard:
     add_errors(app)
     add_api(app, service)
     add_page(app, service)
+    for route in app.routes:
+        if "GET" in (getattr(route, "methods", None) or ()):
+            route.methods.add("HEAD")  # answered as GET; uvicorn leaves the body out
     app.add_middleware(Counted, metrics=service.metrics)
     return Guard(app, api_key, local)
 

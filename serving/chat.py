@@ -78,7 +78,9 @@ async def ask(service: Service, body: ChatBody) -> Asked:
     speech = None
     if body.speaks:
         speech = await service.speech(body.audio.voice, body.audio.speed, "audio.")
-    system, turns = parse(body.messages, service.spoken)
+    parts = [part for one in body.messages if isinstance(one.content, list) for part in one.content]
+    worker = "words" if all(part.type == "text" for part in parts) else "prepare"
+    system, turns = await service.work(worker, parse, body.messages, service.spoken)
     prepared = await service.prepare(system, turns, config)
     if body.logprobs:
         config = replace(config, num_beams=1)  # of a search there are no probabilities of each token

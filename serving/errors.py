@@ -59,7 +59,7 @@ def invalid(errors: list[dict], *under: str) -> ApiError:
     """
     told = max(errors, key=lambda one: (len(one["loc"]), not one["type"].endswith("_type")))
     places = [*under, *(str(part) for part in told["loc"] if not KIND.fullmatch(str(part)))]
-    param = ".".join(places) or None
-    where = f"{param}: " if param else ""
+    where = f"{'.'.join(places)}: " if places else ""
+    param = ".".join(places) or told.get("ctx", {}).get("param")
     message = told["msg"].removeprefix("Value error, ")
     return ApiError(f"{where}{message}"[:500], code="invalid_value", param=param)

@@ -161,11 +161,11 @@ class Connection:
 
     async def _append(self, event: dict) -> None:
         pcm = pcm_samples(event.get("audio"), "audio")
-        samples = self.change.push(pcm).astype(np.float32) / 32_768
-        if len(self.buffer) + len(samples) > MAX_BUFFER:
+        if len(self.buffer) + len(pcm) * RATE // WIRE_RATE > MAX_BUFFER:
             raise ApiError(
                 f"the buffer holds {MAX_BUFFER // RATE} s: commit or clear it", code="buffer_full"
             )
+        samples = self.change.push(pcm).astype(np.float32) / 32_768
         self.buffer = np.concatenate([self.buffer, samples])
         if self.detector is None:
             return
@@ -291,7 +291,7 @@ class Connection:
         name = values.get("id") if isinstance(values, dict) else None
         if name is not None and (not isinstance(name, str) or len(name) > 64 or name in self.items):
             raise ApiError("id must be new, and text of up to 64 characters", param="item.id")
-        item, sounds = read_item(values, name or new_id("item"))
+        item, sounds = await self.service.work("prepare", read_item, values, name or new_id("item"))
         await self.service.work("prepare", self.service.conversations.check_pictures, item.media)
         if sounds:
             item.words = self._words(np.concatenate(sounds))
@@ -308,6 +308,8 @@ class Connection:
 
     async def _truncate(self, event: dict) -> None:
         item, played = self._item(event), event.get("audio_end_ms")
+        if type(index := event.get("content_index", 0)) is not int or index:
+            raise ApiError("content_index must be 0: an answer has one part", param="content_index")
         if not isinstance(played, int | float) or isinstance(played, bool) or not 0 <= played < inf:
             raise ApiError("audio_end_ms must be 0 or more", param="audio_end_ms")
         if item.role != "assistant" or not item.spoken:

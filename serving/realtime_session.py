@@ -16,6 +16,8 @@ MAX_FIELDS = 64  # of an object: each unknown one would be told of, a million ho
 Modalities = Annotated[list[Literal["text", "audio"]], Field(min_length=1, max_length=1)]
 Instructions = Annotated[str, Field(max_length=100_000)]
 MaxTokens = Annotated[int, Field(ge=1, le=4096)] | Literal["inf"]
+NoTools = Annotated[list, Field(max_length=0)]
+ToolChoice = Literal["auto", "none"]
 Speed = Annotated[float, Field(allow_inf_nan=False)]
 
 
@@ -70,7 +72,7 @@ class Audio(Strict):
 
 
 class Session(Strict):
-    """What a client may set. The model's tools, tracing and prompts of OpenAI's are not here."""
+    """What a client may set; tools and tracing can only be declined, prompts of OpenAI's are not here."""
 
     type: Literal["realtime"] = "realtime"
     model: Literal["muomni"] = "muomni"
@@ -78,8 +80,9 @@ class Session(Strict):
     instructions: Instructions = ""
     max_output_tokens: MaxTokens = 128
     audio: Audio = Field(default_factory=Audio)
-    tools: Annotated[list, Field(max_length=0)] = []
-    tool_choice: Literal["auto", "none"] = "auto"
+    tools: NoTools = []
+    tool_choice: ToolChoice = "auto"
+    tracing: None = None
 
 
 class ResponseOutput(Strict):
@@ -100,6 +103,8 @@ class ResponseSettings(Strict):
     audio: ResponseAudio | None = None
     conversation: Literal["auto"] | None = None
     metadata: dict[str, Any] | None = None
+    tools: NoTools = []
+    tool_choice: ToolChoice = "auto"
 
 
 def parse_event(message: dict) -> dict:

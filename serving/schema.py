@@ -7,6 +7,9 @@ A field that would change the answer and is not supported is refused; one that c
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic_core import PydanticCustomError
+
+from models.fields import LARGEST
 
 MAX_TEXT = 1_000_000  # characters of one text
 MAX_MESSAGES = 2048
@@ -29,6 +32,12 @@ OFF = {  # allowed at the value that means "off"
 }
 
 Text = Annotated[str, Field(max_length=MAX_TEXT)]
+Stop = Annotated[str, Field(min_length=1)]
+
+
+def refused(param: str, message: str) -> PydanticCustomError:
+    """The error of a whole body that is one field's; see `errors.invalid`."""
+    return PydanticCustomError("refused", "{message}", {"message": message, "param": param[:80]})
 
 
 class Body(BaseModel):
@@ -42,7 +51,7 @@ class Body(BaseModel):
             if name in HARMLESS or (name in OFF and value in OFF[name]):
                 continue
             what = "is not supported here" if name in OFF else "is unknown"
-            raise ValueError(f"the parameter {name[:80]!r} {what}")
+            raise refused(name, f"the parameter {name[:80]!r} {what}")
         return self
 
 
@@ -97,14 +106,14 @@ class ChatBody(Body):
     audio: AudioOut | None = None
     stream: bool | None = False
     stream_options: StreamOptions | None = None
-    max_completion_tokens: int | None = Field(None, ge=1)
-    max_tokens: int | None = Field(None, ge=1)
+    max_completion_tokens: int | None = Field(None, ge=1, le=LARGEST)
+    max_tokens: int | None = Field(None, ge=1, le=LARGEST)
     temperature: float | None = Field(None, ge=0, le=2, allow_inf_nan=False)
-    top_p: float | None = Field(None, gt=0, le=1)
-    top_k: int | None = Field(None, ge=0)
+    top_p: float | None = Field(None, ge=0, le=1)
+    top_k: int | None = Field(None, ge=0, le=LARGEST)
     min_p: float | None = Field(None, ge=0, le=1)
     repetition_penalty: float | None = Field(None, gt=0, le=10)
-    stop: str | Annotated[list[str], Field(max_length=4)] | None = None
+    stop: Stop | Annotated[list[Stop], Field(max_length=4)] | None = None
     seed: int | None = Field(None, ge=-(2**63), lt=2**63)
     n: int | None = Field(1, ge=1, le=8)
     logprobs: bool | None = False
@@ -114,9 +123,9 @@ class ChatBody(Body):
     @model_validator(mode="after")
     def _check(self) -> "ChatBody":
         if self.top_logprobs is not None and not self.logprobs:
-            raise ValueError("top_logprobs needs logprobs: true")
+            raise refused("top_logprobs", "top_logprobs needs logprobs: true")
         if self.stream_options is not None and not self.stream:
-            raise ValueError("stream_options needs stream: true")
+            raise refused("stream_options", "stream_options needs stream: true")
         return self
 
     @property
@@ -129,8 +138,8 @@ class ChatBody(Body):
         given = {
             "max_new_tokens": self.max_completion_tokens or self.max_tokens,
             "temperature": self.temperature,
-            "top_p": self.top_p,
-            "top_k": self.top_k,
+            "top_p": self.top_p or None,
+            "top_k": 1 if self.top_p == 0 else self.top_k,  # 0: the likeliest token alone
             "min_p": self.min_p,
             "repetition_penalty": self.repetition_penalty,
             "seed": None if self.seed is None else self.seed % 2**63,

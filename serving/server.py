@@ -10,11 +10,10 @@ from inference.notice import Notice, show_notice
 from inference.omni import Omni
 from models.errors import UserError
 from serving.app import create_app
-from serving.guard import LOOPBACK
+from serving.guard import LOOPBACK, MAX_BODY
 from serving.service import Service
 
 STOP_SECONDS = 5  # that requests have to end when the server is stopped
-MAX_FRAME = 8 * 2**20  # bytes of one WebSocket message
 
 
 def run(args) -> int:
@@ -30,7 +29,7 @@ def run(args) -> int:
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
     app = create_app(Service(omni, args.max_queue, args.thinker_url), args.api_key, local)
     config = uvicorn.Config(
-        app, log_level="warning", access_log=False, ws_max_size=MAX_FRAME,
+        app, log_level="warning", access_log=False, ws_max_size=MAX_BODY,
         timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=30, server_header=False,
     )
     Announcing(config, bound).run(sockets=[bound])

@@ -8,10 +8,10 @@ from starlette.requests import Request
 from inference.config import GenerateConfig
 from inference.session import Turn
 from inference.tracepage import write_page
-from serving.conversation import Asking, parse
+from serving.conversation import parse
 from serving.errors import ApiError
 from serving.media import files_of
-from serving.schema import ChatBody
+from serving.schema import ChatBody, Message
 from serving.service import Service, Speech
 from serving.streaming import unless_gone
 
@@ -21,21 +21,20 @@ async def page(service: Service, body: ChatBody, request: Request) -> str:
     messages = body.messages
     if messages[-1].role == "assistant":
         messages = messages[:-1]
-    system, turns = parse(messages, service.spoken)
     config = service.config(body.settings())
     speech = None
     if body.speaks and body.audio is not None:
         speech = await service.speech(body.audio.voice, body.audio.speed, "audio.")
     with service.place():
-        work = service.work("compute", make, service, system, turns, config, speech)
+        work = service.work("compute", make, service, messages, config, speech)
         return await unless_gone(request, work)
 
 
 def make(
-    service: Service, system: str | None, turns: list[Asking], config: GenerateConfig,
-    speech: Speech | None,
+    service: Service, messages: list[Message], config: GenerateConfig, speech: Speech | None
 ) -> str:
     """Answer as a session would, and look into it."""
+    system, turns = parse(messages, service.spoken)
     session = service.omni.session(system)
     session.config = config
     conversations = service.conversations

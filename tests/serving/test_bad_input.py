@@ -200,6 +200,17 @@ def test_websocket_garbage_is_answered_and_the_session_goes_on(port):
     assert answer(port)
 
 
+def test_a_realtime_message_may_be_as_large_as_a_body(port):
+    """A phone's picture has more than 6 MB: the session used to end with it, without an error."""
+    uri = "data:image/png;base64," + "A" * (31 * 2**20)
+    item = {"type": "message", "role": "user", "content": [{"type": "input_image", "image_url": uri}]}
+    with websockets.connect(f"ws://127.0.0.1:{port}/v1/realtime") as wire:
+        assert json.loads(wire.recv(10))["type"] == "session.created"
+        for kind in ("conversation.item.create", "fly"):
+            wire.send(json.dumps({"type": kind, "item": item}))
+            assert json.loads(wire.recv(60))["type"] == "error"
+
+
 def test_other_sites_and_hosts_are_refused_and_cors_is_never_granted(port):
     for headers in ({"Origin": "http://evil.example"}, {"Host": "evil.example"}, {"Origin": "null"}):
         status, reply = post(port, chat(WORDS), **headers)

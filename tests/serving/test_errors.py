@@ -6,6 +6,7 @@ pytest.importorskip("serving.app", reason="the server lacks a package: requireme
 
 from pydantic import ValidationError
 
+from inference.config import GenerateConfig
 from serving.errors import ApiError, invalid
 from serving.realtime_session import Session, updated
 from serving.schema import ChatBody, SpeechBody
@@ -17,7 +18,16 @@ WRONG = [
     (ChatBody, {"messages": [{"role": "user", "content": [{}]}]}, "messages.0.content.0.type", "required"),
     (ChatBody, {"messages": [{"role": "user", "content": 5}]}, "messages.0.content", "valid string"),
     (ChatBody, {"messages": [{"role": "user", "content": "a" * 1000001}]}, "messages.0.content", "at most"),
-    (ChatBody, USER | {"tools": [{}]}, None, "the parameter 'tools' is not supported here"),
+    (ChatBody, USER | {"tools": [{}]}, "tools", "the parameter 'tools' is not supported here"),
+    (ChatBody, USER | {"response_format": {}}, "response_format", "is not supported here"),
+    (ChatBody, USER | {"ma{what}gic": 1}, "ma{what}gic", "the parameter 'ma{what}gic' is unknown"),
+    (ChatBody, USER | {"top_logprobs": 2}, "top_logprobs", "needs logprobs"),
+    (ChatBody, USER | {"stream_options": {}}, "stream_options", "needs stream"),
+    (ChatBody, USER | {"stop": ""}, "stop", "at least 1 character"),
+    (ChatBody, USER | {"stop": ["a", ""]}, "stop.1", "at least 1 character"),
+    (ChatBody, USER | {"max_tokens": 2**31}, "max_tokens", "less than or equal"),
+    (ChatBody, USER | {"max_completion_tokens": 10**20}, "max_completion_tokens", "less than or equal"),
+    (ChatBody, USER | {"top_k": 2**31}, "top_k", "less than or equal"),
     (SpeechBody, {"input": ""}, "input", "at least 1 character"),
 ]
 
@@ -39,6 +49,12 @@ def test_of_a_session_too():
         with pytest.raises(ApiError) as caught:
             updated(Session(), values)
         assert caught.value.param == param
+
+
+@pytest.mark.parametrize("given", [{}, {"top_k": 5}])
+def test_top_p_0_leaves_the_likeliest_token(given):
+    settings = ChatBody.model_validate(USER | {"top_p": 0, "temperature": 1} | given).settings()
+    assert GenerateConfig(**settings) == GenerateConfig(top_k=1, temperature=1.0)
 
 
 def test_what_changes_no_answer_is_passed_over():

@@ -11,7 +11,8 @@ pytest.importorskip("serving.app", reason="the server lacks a package: requireme
 
 from serving.errors import ApiError
 from serving.realtime import Connection
-from serving.realtime_session import Session
+from serving.realtime_items import Item
+from serving.realtime_session import ResponseSettings, Session, checked, updated
 
 
 def sent(connection: Connection) -> list[dict]:
@@ -37,7 +38,7 @@ def test_an_answer_stopped_before_it_begins_was_announced():
 def test_an_item_is_told_with_the_one_before_it_as_they_are():
     """The one before an answer may be deleted while it is made."""
     async def run() -> list[dict]:
-        service = SimpleNamespace(conversations=SimpleNamespace(check_pictures=None), work=nothing)
+        service = SimpleNamespace(conversations=SimpleNamespace(check_pictures=len), work=done)
         connection = Connection(service, None, Session())
         for name in "abc":
             await connection.handlers["conversation.item.create"](said("Hi", id=name))
@@ -67,6 +68,30 @@ def test_a_transcript_is_as_the_official_client_wants_it():
     assert kind.model_validate(asyncio.run(run())).usage.seconds == 1.5
 
 
+def test_what_asks_for_nothing_is_let_through():
+    nothing = {"tools": [], "tool_choice": "none"}
+    assert checked(ResponseSettings, nothing, "response") and updated(Session(), nothing | {"tracing": None})
+    for kind in (Session, ResponseSettings):
+        with pytest.raises(ApiError) as caught:
+            checked(kind, {"tools": [{"type": "function"}]}, "a")
+        assert caught.value.param == "a.tools"
+
+
+@pytest.mark.parametrize("index", [1, -1, "0", None, False, 10**20])
+def test_an_answer_has_one_part(index):
+    async def run() -> None:
+        connection = Connection(SimpleNamespace(), None, Session())
+        connection.items["a"] = Item("a", "assistant", "One two.", spoken=True, sound_ms=1000)
+        truncate = connection.handlers["conversation.item.truncate"]
+        with pytest.raises(ApiError) as caught:
+            await truncate({"item_id": "a", "content_index": index, "audio_end_ms": 500})
+        assert caught.value.param == "content_index" and connection.items["a"].text == "One two."
+        await truncate({"item_id": "a", "content_index": 0, "audio_end_ms": 500})
+        assert connection.items["a"].text == "One"
+
+    asyncio.run(run())
+
+
 def test_inf_is_what_the_context_holds():
     wanted = []
 
@@ -76,7 +101,7 @@ def test_inf_is_what_the_context_holds():
 
     async def run() -> None:
         service = SimpleNamespace(
-            conversations=SimpleNamespace(check_pictures=None), work=nothing, config=config,
+            conversations=SimpleNamespace(check_pictures=len), work=done, config=config,
             engine=SimpleNamespace(capacity=1024), place=nullcontext,
         )
         connection = Connection(service, None, Session(output_modalities=["text"]))
@@ -89,5 +114,5 @@ def test_inf_is_what_the_context_holds():
     assert wanted == [{"max_new_tokens": 1024}, {"max_new_tokens": 7}]
 
 
-async def nothing(*_) -> None:
-    pass
+async def done(_, function, *args):
+    return function(*args)
