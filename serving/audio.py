@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import PurePath
 from threading import Event
+from zlib import compress
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -91,7 +92,8 @@ async def transcription(service: Service, request: Request):
     usage = {"type": "duration", "seconds": round(seconds, 3)}
     if not timed:
         return {"text": text, "usage": usage}
-    return verbose(text, seconds, segments, body.timestamp_granularities) | {"usage": usage}
+    asked, tokenizer = body.timestamp_granularities, service.omni.tokenizer
+    return verbose(text, seconds, segments, asked, tokenizer) | {"usage": usage}
 
 
 def read_form(service: Service, form) -> TranscriptionBody:
@@ -109,15 +111,25 @@ def read_form(service: Service, form) -> TranscriptionBody:
     return body
 
 
-def verbose(text: str, seconds: float, segments: list[Segment], asked: list[str]) -> dict:
+def verbose(text: str, seconds: float, segments: list[Segment], asked: list[str], tokenizer) -> dict:
     """The transcript with times in seconds."""
     whole = {"task": "transcribe", "language": "english", "duration": seconds, "text": text}
-    timed = [as_dict(segment) for segment in segments]
     if "word" in asked:
-        whole["words"] = [word for one in timed for word in one.get("words", [])]
+        whole["words"] = [word for one in segments for word in as_dict(one).get("words", [])]
     if "segment" in asked or not asked:
-        whole["segments"] = [
-            {"id": place, "start": one["start"], "end": one["end"], "text": one["text"]}
-            for place, one in enumerate(timed)
-        ]
+        whole["segments"] = [{"id": i} | shown(one, tokenizer) for i, one in enumerate(segments)]
     return whole
+
+
+def shown(segment: Segment, tokenizer) -> dict:
+    """A segment in Whisper's fields; no no_speech_prob: voice activity says yes or no, not how surely."""
+    scores = [score for word in segment.words for score in word.scores]
+    data = segment.text.encode()
+    return {
+        "seek": round(100 * segment.start),  # frames of 10 ms
+        "start": segment.start, "end": segment.end, "text": segment.text,
+        "tokens": tokenizer.encode(segment.text),
+        "temperature": 0.0,  # nothing is drawn
+        "avg_logprob": sum(scores) / len(scores) if scores else None,  # of letters, by CTC
+        "compression_ratio": len(data) / len(compress(data)),
+    }

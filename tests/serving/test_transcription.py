@@ -16,7 +16,7 @@ from serving.app import create_app
 from serving.metrics import Metrics
 
 SAID = Segment(1.25, 3.0, "Hello, hello.", (
-    Word("Hello,", 1.25, 2.0), Word("hello.", 2.0, 3.0),
+    Word("Hello,", 1.25, 2.0, (-0.5, -0.1)), Word("hello.", 2.0, 3.0, (0.0,)),
 ))
 WRONG = {
     "warm": ({"temperature": "1.5"}, "temperature"),
@@ -81,3 +81,19 @@ def test_what_changes_nothing_is_let_through(client, temperature):
         "stream": "false",
     })
     assert reply.json() == {"text": SAID.text, "usage": {"type": "duration", "seconds": 4.0}}
+
+
+def test_a_segment_is_as_the_official_client_wants_it(client):
+    """All but no_speech_prob: a segment is what voice activity took for speech, without a probability."""
+    openai = pytest.importorskip("openai.types.audio", reason="no openai: requirements-dev.txt")
+    fields = {"response_format": "verbose_json", "timestamp_granularities[]": ["word", "segment"]}
+    reply = ask(client, fields).json()
+    (segment,) = reply["segments"]
+    assert "no_speech_prob" not in segment
+    reply["segments"] = [segment | {"no_speech_prob": 0.0}]
+    whole = openai.TranscriptionVerbose.model_validate(reply)
+    found = whole.segments[0]
+    assert (found.id, found.seek, found.temperature) == (0, 125, 0.0)
+    assert Hearing.omni.tokenizer.decode(found.tokens).strip() == SAID.text
+    assert found.avg_logprob == pytest.approx(-0.2) and 0 < found.compression_ratio < 1
+    assert [word.word for word in whole.words] == ["Hello,", "hello."]
