@@ -44,10 +44,9 @@ def main(argv: list[str] | None = None) -> int:
         raise UserError("--max_queue must be 0 or more")
     if not 0 <= args.port < 65_536:
         raise UserError("--port must be 0 to 65535")
-    if args.api_key is not None and not args.api_key.strip():
-        raise UserError("--api_key is empty")
-    if args.api_key is not None and not (args.api_key.isascii() and args.api_key.isprintable()):
-        raise UserError("--api_key must be printable ASCII: clients send it in a header")
+    key = args.api_key
+    if key is not None and not (key.strip() and key.isascii() and key.isprintable()):
+        raise UserError("--api_key is empty or not printable ASCII: clients send it in a header")
     try:
         from serving.server import run
     except ModuleNotFoundError as error:

@@ -192,7 +192,7 @@ def aligned(omni: Omni, window: Window, text: str) -> tuple[Word, ...]:
     before = min(int(CONTEXT * SAMPLE_RATE), window.start) if window.joined else 0
     offset = (window.start - before) / SAMPLE_RATE
     return tuple(
-        Word(word.text, round(word.start + offset, 3), round(word.end + offset, 3))
+        replace(word, start=round(word.start + offset, 3), end=round(word.end + offset, 3))
         for word in align_words(omni, window.wave, text)
     )
 

@@ -15,6 +15,7 @@ class Word:
     text: str
     start: float
     end: float
+    scores: tuple[float, ...] = ()  # log-probabilities of its letters where they are, by CTC
 
 
 @dataclass(frozen=True)

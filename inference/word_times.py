@@ -43,12 +43,13 @@ def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
     begins, stops = loud_span(samples)
     found, place, end = [], 0, begins
     for word, letters in zip(words, spelled, strict=True):
-        start = end
-        if letters:
-            start = max(begins, spans[place].start * FRAME_SECONDS)
-            end = max(start, spans[place + len(letters) - 1].end * FRAME_SECONDS)
+        start, own = end, spans[place : place + len(letters)]
+        if own:
+            start = max(begins, own[0].start * FRAME_SECONDS)
+            end = max(start, own[-1].end * FRAME_SECONDS)
             place += len(letters)
-        found.append(Word(word, round(start, 3), round(end, 3)))
+        scores = tuple(float(one.score) for one in own)
+        found.append(Word(word, round(start, 3), round(end, 3), scores))
     for word, after in zip(found, found[1:]):
         if after.start - word.end < PAUSE:
             word.end = after.start

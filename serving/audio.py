@@ -4,6 +4,7 @@ from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import PurePath
 from threading import Event
+from zlib import compress
 
 from starlette.datastructures import UploadFile
 from starlette.requests import Request
@@ -16,16 +17,9 @@ from inference.subtitles import Segment, as_dict
 from serving.encoding import CONTENT_TYPES, encoder
 from serving.errors import ApiError, not_found
 from serving.media import Media, files_of
-from serving.schema import SpeechBody
+from serving.schema import SpeechBody, TranscriptionBody, checked
 from serving.service import MODEL, Service, Speech, listed
 from serving.streaming import Gone, Streamed, unless_gone
-
-FORMATS = ("json", "text", "verbose_json")
-GRANULARITIES = {"word", "segment"}
-KNOWN = {  # fields of a transcription's form
-    *("file", "model", "response_format", "language", "prompt", "temperature", "stream"),
-    *("timestamp_granularities[]", "timestamp_granularities"),
-}
 
 
 async def speech(service: Service, body: SpeechBody, request: Request) -> Streamed:
@@ -67,12 +61,11 @@ async def after(first: bytes, rest: AsyncIterator[bytes]) -> AsyncIterator[bytes
 async def transcription(service: Service, request: Request):
     """The words of an uploaded recording."""
     form = await request.form(max_files=1, max_fields=20, max_part_size=64 * 1024)
-    check_form(service, form)
+    body = read_form(service, form)
     file = form["file"]
     suffix = PurePath(file.filename or "").suffix.lstrip(".").lower()
     media = Media("audio", await file.read(), suffix)
-    kind = form.get("response_format", "json")
-    timed = kind == "verbose_json"
+    timed = body.response_format == "verbose_json"
 
     unwanted = Event()
 
@@ -94,53 +87,49 @@ async def transcription(service: Service, request: Request):
         finally:
             unwanted.set()
     text = " ".join(segment.text for segment in segments)
-    if kind == "text":
+    if body.response_format == "text":
         return PlainTextResponse(text + "\n")
     usage = {"type": "duration", "seconds": round(seconds, 3)}
     if not timed:
         return {"text": text, "usage": usage}
-    return verbose(text, seconds, segments, granularities(form)) | {"usage": usage}
+    asked, tokenizer = body.timestamp_granularities, service.omni.tokenizer
+    return verbose(text, seconds, segments, asked, tokenizer) | {"usage": usage}
 
 
-def check_form(service: Service, form) -> None:
-    """Refuse what a transcription cannot be made of."""
-    if unknown := set(form) - KNOWN:
-        raise ApiError(f"the parameter {sorted(unknown)[0][:80]!r} is unknown")
+def read_form(service: Service, form) -> TranscriptionBody:
+    """What is asked for; refuses what a transcription cannot be made of."""
     if not isinstance(form.get("file"), UploadFile):
         raise ApiError("file is missing: upload a recording as multipart/form-data", param="file")
-    if form.get("model", MODEL) != MODEL:
-        raise not_found(str(form["model"]))
+    lists = ("timestamp_granularities[]", "timestamp_granularities")
+    values = {name: value for name, value in form.items() if value and name not in ("file", *lists)}
+    timed = [one for name in lists for one in form.getlist(name)]
+    body = checked(TranscriptionBody, values | {lists[1]: timed})
+    if body.model != MODEL:
+        raise not_found(body.model)
     if not service.hears:
         raise ApiError("this checkpoint is text alone: it does not hear", param="model")
-    if form.get("response_format", "json") not in FORMATS:
-        raise ApiError(f"response_format must be {', '.join(FORMATS)}", param="response_format")
-    if form.get("language") not in (None, "", "en", "english"):
-        raise ApiError("this model hears English only: language must be en", param="language")
-    if form.get("stream") not in (None, "", "false"):
-        raise ApiError("a transcription is not streamed: leave out stream", param="stream")
-    granularities(form)
+    return body
 
 
-def granularities(form) -> set[str]:
-    """What is timed: words, segments."""
-    names = ("timestamp_granularities[]", "timestamp_granularities")
-    asked = {one for name in names for one in form.getlist(name)}
-    if not asked <= GRANULARITIES:
-        raise ApiError(
-            "timestamp_granularities must be word or segment", param="timestamp_granularities"
-        )
-    return asked or {"segment"}
-
-
-def verbose(text: str, seconds: float, segments: list[Segment], asked: set[str]) -> dict:
+def verbose(text: str, seconds: float, segments: list[Segment], asked: list[str], tokenizer) -> dict:
     """The transcript with times in seconds."""
     whole = {"task": "transcribe", "language": "english", "duration": seconds, "text": text}
-    timed = [as_dict(segment) for segment in segments]
     if "word" in asked:
-        whole["words"] = [word for one in timed for word in one.get("words", [])]
-    if "segment" in asked:
-        whole["segments"] = [
-            {"id": place, "start": one["start"], "end": one["end"], "text": one["text"]}
-            for place, one in enumerate(timed)
-        ]
+        whole["words"] = [word for one in segments for word in as_dict(one).get("words", [])]
+    if "segment" in asked or not asked:
+        whole["segments"] = [{"id": i} | shown(one, tokenizer) for i, one in enumerate(segments)]
     return whole
+
+
+def shown(segment: Segment, tokenizer) -> dict:
+    """A segment in Whisper's fields; no no_speech_prob: voice activity says yes or no, not how surely."""
+    scores = [score for word in segment.words for score in word.scores]
+    data = segment.text.encode()
+    return {
+        "seek": round(100 * segment.start),  # frames of 10 ms
+        "start": segment.start, "end": segment.end, "text": segment.text,
+        "tokens": tokenizer.encode(segment.text),
+        "temperature": 0.0,  # nothing is drawn
+        "avg_logprob": sum(scores) / len(scores) if scores else None,  # of letters, by CTC
+        "compression_ratio": len(data) / len(compress(data)),
+    }

@@ -22,7 +22,8 @@ from serving.realtime_items import (
     read_item,
 )
 from serving.realtime_response import Response
-from serving.realtime_session import ResponseSettings, Session, checked, parse_event, updated
+from serving.realtime_session import ResponseSettings, Session, parse_event, updated
+from serving.schema import checked
 from serving.service import MODEL, Service, new_id
 from serving.streaming import finished
 

@@ -4,12 +4,12 @@ import copy
 import json
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, model_validator
 
 from serving.encoding import WIRE_RATE
-from serving.errors import ApiError, invalid
+from serving.errors import ApiError
 from serving.guard import MAX_VALUES
-from serving.schema import Voice
+from serving.schema import Voice, checked
 
 MAX_FIELDS = 64  # of an object: each unknown one would be told of, a million hold up everybody
 
@@ -120,14 +120,6 @@ def parse_event(message: dict) -> dict:
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
         raise ApiError("an event is an object with a type", code="invalid_event")
     return event
-
-
-def checked(kind: type[BaseModel], values: Any, param: str) -> BaseModel:
-    """Values as a model; what is wrong with them is the client's error."""
-    try:
-        return kind.model_validate(values)
-    except ValidationError as error:
-        raise invalid(error.errors(), param) from None
 
 
 def updated(session: Session, values: Any) -> Session:

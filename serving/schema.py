@@ -6,10 +6,11 @@ A field that would change the answer and is not supported is refused; one that c
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, model_validator
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 from pydantic_core import PydanticCustomError
 
 from models.fields import LARGEST
+from serving.errors import invalid
 
 MAX_TEXT = 1_000_000  # characters of one text
 MAX_MESSAGES = 2048
@@ -38,6 +39,14 @@ Stop = Annotated[str, Field(min_length=1)]
 def refused(param: str, message: str) -> PydanticCustomError:
     """The error of a whole body that is one field's; see `errors.invalid`."""
     return PydanticCustomError("refused", "{message}", {"message": message, "param": param[:80]})
+
+
+def checked(kind: type[BaseModel], values: Any, *under: str) -> BaseModel:
+    """Values as a model; what is wrong with them is the client's error."""
+    try:
+        return kind.model_validate(values)
+    except ValidationError as error:
+        raise invalid(error.errors(), *under) from None
 
 
 class Body(BaseModel):
@@ -147,6 +156,24 @@ class ChatBody(Body):
             "think": self.think,
         }
         return {name: value for name, value in given.items() if value is not None}
+
+
+class TranscriptionBody(Body):
+    """The form of `POST /v1/audio/transcriptions`, but for its file."""
+
+    model: str = "muomni"
+    response_format: Literal["json", "text", "verbose_json"] = "json"
+    language: Literal["en", "english"] = "en"  # this model hears no other
+    prompt: str = ""  # this and the temperature change nothing: the likeliest words are searched for
+    temperature: float = Field(0.0, ge=0, le=1)
+    stream: Literal["false"] = "false"
+    timestamp_granularities: list[Literal["word", "segment"]] = []
+
+    @model_validator(mode="after")
+    def _check(self) -> "TranscriptionBody":
+        if self.timestamp_granularities and self.response_format != "verbose_json":
+            raise refused("timestamp_granularities", "timestamp_granularities need verbose_json")
+        return self
 
 
 class SpeechBody(Body):

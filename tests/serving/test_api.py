@@ -140,6 +140,12 @@ def test_speech_in_and_out(client, omni):
     with CLIP.open("rb") as file:
         heard = client.audio.transcriptions.create(model="muomni", file=file)
     assert heard.text == omni.transcribe(CLIP)
+    with CLIP.open("rb") as file:
+        (one, *_) = client.audio.transcriptions.create(
+            model="muomni", file=file, response_format="verbose_json"
+        ).segments
+    assert omni.tokenizer.decode(one.tokens) == one.text and one.temperature == 0.0
+    assert -1 < one.avg_logprob < 0 < one.compression_ratio
 
 
 @pytest.mark.parametrize("kind", ["wav", "flac", "mp3", "opus"])

@@ -12,7 +12,8 @@ pytest.importorskip("serving.app", reason="the server lacks a package: requireme
 from serving.errors import ApiError
 from serving.realtime import Connection
 from serving.realtime_items import Item
-from serving.realtime_session import ResponseSettings, Session, checked, updated
+from serving.realtime_session import ResponseSettings, Session, updated
+from serving.schema import checked
 
 
 def sent(connection: Connection) -> list[dict]:
