@@ -162,7 +162,7 @@ class TranscriptionBody(Body):
     """The form of `POST /v1/audio/transcriptions`, but for its file."""
 
     model: str = "muomni"
-    response_format: Literal["json", "text", "verbose_json"] = "json"
+    response_format: Literal["json", "text", "srt", "verbose_json", "vtt"] = "json"
     language: Literal["en", "english"] = "en"  # this model hears no other
     prompt: str = ""  # this and the temperature change nothing: the likeliest words are searched for
     temperature: float = Field(0.0, ge=0, le=1)

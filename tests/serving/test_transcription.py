@@ -97,3 +97,13 @@ def test_a_segment_is_as_the_official_client_wants_it(client):
     assert Hearing.omni.tokenizer.decode(found.tokens).strip() == SAID.text
     assert found.avg_logprob == pytest.approx(-0.2) and 0 < found.compression_ratio < 1
     assert [word.word for word in whole.words] == ["Hello,", "hello."]
+
+
+@pytest.mark.parametrize("name, begins, time", [
+    ("srt", "1\n", "00:00:01,250 --> 00:00:03,000\n"),
+    ("vtt", "WEBVTT\n\n", "00:00:01.250 --> 00:00:03.000\n"),
+])
+def test_subtitles_have_the_times_of_segments(client, name, begins, time):
+    answer = ask(client, {"response_format": name})
+    assert answer.headers["content-type"].startswith("text/plain")
+    assert answer.text == f"{begins}{time}Hello, hello.\n"
