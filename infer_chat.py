@@ -36,7 +36,7 @@ from inference.output import (
 from inference.progress import ProgressBar
 from inference.subtitles import FORMATS, check_transcript_path, line, write_transcript
 from inference.timing import statistics
-from models.errors import Parser, UserError, one_line_errors, open_streams, output_lost, remark
+from models.errors import Parser, UserError, one_line_errors, output_lost, remark
 from models.fields import misfits
 
 if TYPE_CHECKING:
@@ -231,7 +231,6 @@ def read_limits(given: list[str]) -> Limits:
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code."""
-    open_streams()
     args = build_parser().parse_args(argv)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
@@ -243,9 +242,7 @@ def main(argv: list[str] | None = None) -> int:
             GenerateConfig(**settings)
             limits = read_limits(args.limit)
             check(args)
-            code = run(args, settings, limits)
-            sys.stdout.flush()
-            return code
+            return run(args, settings, limits)
         except OSError as error:
             return output_lost(error)
         except KeyboardInterrupt:

@@ -30,7 +30,7 @@ from export.chunk_targets import need_package, to_coreml, to_onnx
 from inference.chunked.manifest import EMBEDDINGS, LM_HEAD, NAME, SUFFIXES, ChunkManifest
 from inference.chunked.plan import compute_plan
 from models.checkpoint import read_json
-from models.errors import Parser, UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors, remark
 from models.thinker import Thinker
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -176,10 +176,9 @@ def main(argv: list[str] | None = None) -> int:
     )
     manifest, found = run(args.ckpt_dir, args.out, options)
     size = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file())
-    print(
+    remark(
         f"wrote {args.out}: {manifest.num_chunks} chunks of {manifest.seq_len} positions, "
-        f"context {manifest.max_context_length}, {size / 1e6:.1f} MB; {found}",
-        file=sys.stderr,
+        f"context {manifest.max_context_length}, {size / 1e6:.1f} MB; {found}"
     )
     if args.analyze_compute_plan:
         print(compute_plan(args.out))

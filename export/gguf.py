@@ -19,7 +19,7 @@ from sentencepiece import SentencePieceProcessor
 from export.hf_tokenizer import CHAT_TEMPLATE
 from inference.omni import Omni
 from inference.output import check_writable, replace_file
-from models.errors import Parser, UserError, needed, one_line_errors
+from models.errors import Parser, UserError, needed, one_line_errors, remark
 from models.lora import merged_state
 from models.memory import PREFIX
 from models.omni import thinker_of
@@ -224,7 +224,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("--type", choices=(*TYPES, *MADE_BY_LLAMA), default="f16", help="of the matrices")
     args = parser.parse_args(argv)
     out = run(args.ckpt_dir, args.out, args.type)
-    print(f"wrote {out}: {out.stat().st_size / 1e6:.1f} MB", file=sys.stderr)
+    remark(f"wrote {out}: {out.stat().st_size / 1e6:.1f} MB")
     return 0
 
 

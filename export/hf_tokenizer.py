@@ -15,7 +15,7 @@ from pathlib import Path
 from sentencepiece import SentencePieceProcessor
 
 from models.checkpoint import read_json
-from models.errors import Parser, one_line_errors
+from models.errors import Parser, one_line_errors, remark
 from models.files import replacing
 from models.tokenizer import IMAGE_TOKENS, ROLES, SPACE, SYMBOLS, Tokenizer
 
@@ -146,7 +146,7 @@ def main(argv: list[str] | None = None) -> int:
     args = parser.parse_args(argv)
     for folder in args.ckpt_dir or [ROOT / "checkpoints" / name for name in SHIPPED]:
         for path in write_hf_tokenizer(folder):
-            print(f"wrote {path}: {path.stat().st_size / 1000:.0f} kB", file=sys.stderr)
+            remark(f"wrote {path}: {path.stat().st_size / 1000:.0f} kB")
     return 0
 
 

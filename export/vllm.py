@@ -12,7 +12,7 @@ from pathlib import Path
 
 from export.hf_tokenizer import FILES
 from inference.omni import SHIPPED, Omni
-from models.errors import Parser, UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors, remark
 from models.omni import thinker_of
 
 
@@ -36,7 +36,7 @@ def main(argv: list[str] | None = None) -> int:
             shutil.copyfile(omni.folder / name, args.out / name)
     except OSError as error:
         raise UserError(f"cannot write {args.out}: {error.strerror or error}") from None
-    print(f"wrote {args.out}", file=sys.stderr)
+    remark(f"wrote {args.out}")
     return 0
 
 

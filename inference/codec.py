@@ -31,7 +31,7 @@ from inference.omni import SHIPPED
 from inference.output import check_audio_path, check_writable, replace_file, write_audio
 from inference.synthesis import CHUNK, VOCODERS, waveform
 from models.codec import MelCodec
-from models.errors import Parser, UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors, remark
 from models.mel import HOP, SAMPLE_RATE, log_mel
 from models.vocoder import Vocoder
 
@@ -104,10 +104,9 @@ def run_encode(args: argparse.Namespace) -> None:
     samples = load_audio(args.source, Limits(max_seconds=MAX_SECONDS))
     codes = encode(codec, torch.from_numpy(samples))
     write_codes(args.target, codec, codes, len(samples))
-    print(
+    remark(
         f"wrote {args.target}: {len(samples) / SAMPLE_RATE:.2f} s, {codes.shape[0]} frames × "
-        f"{codes.shape[1]} codebooks, {codec.config.bitrate / 1000:.2f} kbit/s",
-        file=sys.stderr,
+        f"{codes.shape[1]} codebooks, {codec.config.bitrate / 1000:.2f} kbit/s"
     )
 
 
@@ -124,10 +123,9 @@ def run_decode(args: argparse.Namespace) -> None:
     wave = decode(codec, vocoder, codes, books, args.vocoder)[:samples]
     write_audio(args.target, wave.numpy(), SAMPLE_RATE)
     bitrate = codec.config.bitrate * books / codec.config.num_codebooks  # bits a second
-    print(
+    remark(
         f"wrote {args.target}: {len(wave) / SAMPLE_RATE:.2f} s from {books} codebooks, "
-        f"{bitrate / 1000:.2f} kbit/s",
-        file=sys.stderr,
+        f"{bitrate / 1000:.2f} kbit/s"
     )
 
 

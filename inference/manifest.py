@@ -22,7 +22,7 @@ import yaml
 from inference.config import GenerateConfig
 from inference.notice import show_notice
 from inference.output import check_writable
-from models.errors import Parser, UserError, one_line_errors, open_streams, remark, tell
+from models.errors import Parser, UserError, one_line_errors, remark, tell
 from models.fields import misfits, shown
 from models.files import replacing
 
@@ -248,7 +248,6 @@ def attempt(omni, run: dict, path: Path) -> dict:
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Run; returns the exit code: 1 when runs failed, 2 when none could begin."""
-    open_streams()
     parser = Parser("python -m inference.manifest", description=__doc__)
     parser.add_argument("manifest", type=Path, help="YAML file of runs")
     parser.add_argument("--out", type=Path, help="default: the manifest's name with .jsonl")

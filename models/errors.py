@@ -2,6 +2,7 @@
 
 import argparse
 import difflib
+import errno
 import os
 import sys
 from collections.abc import Callable
@@ -81,6 +82,8 @@ def in_one_line(error: BaseException) -> UserError | None:
         package = error.name.split(".")[0]
         return UserError(f"the Python package {package} is missing: pip install -r requirements.txt, "
                          "or the requirements file of this command")
+    if isinstance(error, OSError) and error.filename is not None:
+        return UserError(f"cannot use {error.filename2 or error.filename}: {error.strerror}")
     return None
 
 
@@ -134,16 +137,27 @@ def output_lost(error: OSError) -> int:
 
 
 def one_line_errors(main: Callable[..., int | None]) -> Callable[..., int]:
-    """Let an entry point return its exit code: 2 after a UserError, which is told in one line."""
+    """Let an entry point return its exit code: 2 after a UserError, which is told in one line.
+
+    The standard streams are usable in it, and what it printed is written when it returns.
+    """
 
     @wraps(main)
     def guarded(*args, **more) -> int:
+        open_streams()
         try:
-            return main(*args, **more) or 0
+            code = main(*args, **more) or 0
         except Exception as error:
+            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+                return output_lost(error)
             told = in_one_line(error)
             if told is None:
                 raise
             return tell(told)
+        try:
+            sys.stdout.flush()
+        except OSError as error:
+            return output_lost(error)
+        return code
 
     return guarded
