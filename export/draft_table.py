@@ -18,9 +18,10 @@ from data.dialogue.conversation import sample_conversation
 from data.scenes.build import SEEDS, MakeScene
 from inference.generation import generate_batch
 from inference.omni import Omni
+from inference.output import check_path
 from inference.prompt import Prompt
 from inference.speculative.table import SHIPPED, DraftTable
-from models.errors import Parser, one_line_errors
+from models.errors import Parser, UserError, one_line_errors, remark
 from models.tokenizer import Tokenizer
 
 CONVERSATIONS, SCENES = 20_000, 5_000  # ten seconds of counting
@@ -70,16 +71,18 @@ def main(argv: list[str] | None = None) -> int:
                         help="whose tokenizer")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS,
                         help="so many of the training split")
-    parser.add_argument("--scenes", type=int, default=SCENES,
-                        help="questions about so many pictures")
+    parser.add_argument("--scenes", type=int, default=SCENES, help="questions about so many pictures")
     parser.add_argument("--answers", type=int, default=0, help="so many of the checkpoint's own, too")
     args = parser.parse_args(argv)
+    if min(args.conversations, args.scenes, args.answers) < 0:
+        raise UserError("--conversations, --scenes and --answers must be 0 or more")
+    check_path(args.out, (".safetensors",), "the table")
     tokenizer = Tokenizer(args.ckpt_dir / "tokenizer.model")
     chats = tqdm(training_chats(args.conversations, args.scenes), desc="counting", unit=" chats")
     texts = (tokenizer.encode_chat_targets(messages) for messages in chats)
     table = DraftTable.count(chain(texts, own_answers(args.ckpt_dir, args.answers)))
     table.save(args.out)
-    print(f"wrote {args.out}: {sum(map(len, table.tables)):,} contexts")
+    remark(f"wrote {args.out}: {sum(map(len, table.tables)):,} contexts")
     return 0
 
 

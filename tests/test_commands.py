@@ -5,6 +5,7 @@ import sys
 
 import pytest
 
+from export import draft_table
 from tests.conftest import ROOT
 
 TOY = """
@@ -30,3 +31,15 @@ def test_streams_that_are_closed_full_or_latin(streams, code, tmp_path):
     assert (tmp_path / "file").read_text() == ""
     if not streams:
         assert (done.stdout, done.stderr) == ("an answer ?\n", "remarks")
+
+
+@pytest.mark.parametrize("flags", [
+    ("--out", "/no/such/x.safetensors"), ("--out", "{}"), ("--out", "{}/x.txt"),
+    ("--out", "{}/x.safetensors/"),
+    ("--answers", "-3"), ("--conversations", "-1", "--out", "{}/x.safetensors"),
+])
+def test_a_draft_table_is_refused_before_anything_is_counted(flags, tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(draft_table, "training_chats", None)  # not called
+    (tmp_path / "x.safetensors").mkdir(parents=True)
+    assert draft_table.main([flag.format(tmp_path) for flag in flags]) == 2
+    assert capsys.readouterr().err.count("\n") == 1
