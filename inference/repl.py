@@ -96,11 +96,11 @@ class Repl:
         """One line: a command, or a message with whatever media wait for it."""
         if line.startswith("/"):
             name, _, rest = line.partition(" ")
-            if name not in self.commands:
+            if name.lower() not in self.commands:
                 if os.path.exists(read_paths(line)[0]):  # dropped into the terminal
                     raise UserError(f"write /image, /audio or /video before {line}")
                 raise UserError(f"{name} is not a command; /help lists them")
-            self.commands[name](rest.strip())
+            self.commands[name.lower()](rest.strip())
         elif line or any(self.waiting.values()):
             self.answer(line)
 
@@ -133,14 +133,15 @@ class Repl:
             print(statistics(self.session.generator), flush=True)
 
     def stats(self, switch: str) -> None:
-        if switch not in ("", "on", "off"):
+        if switch.lower() not in ("", "on", "off"):
             raise UserError(f"/stats takes on or off, not {switch}")
         if switch:
-            self.timed = switch == "on"
+            self.timed = switch.lower() == "on"
         print(self.session.level())
 
     def set(self, words: str) -> None:
         name, _, value = words.partition(" ")
+        name = name.lower()
         if not name:
             for known in sorted(CHANGEABLE):
                 print(f"{known} {shown_setting(getattr(self.session.config, known))}", flush=True)
@@ -149,10 +150,10 @@ class Repl:
         self.say_done(f"{name} is {getattr(self.session.config, name)} from now on")
 
     def think(self, switch: str) -> None:
-        if switch in ("on", "off"):
-            self.session.set(think=switch == "on")
-        elif switch in ("show", "hide"):
-            self.show_thinking = switch == "show"
+        if switch.lower() in ("on", "off"):
+            self.session.set(think=switch.lower() == "on")
+        elif switch.lower() in ("show", "hide"):
+            self.show_thinking = switch.lower() == "show"
         else:
             raise UserError(f"/think takes on, off, show or hide, not {switch!r}")
         self.say_done(f"thinking is {'on' if self.session.config.think else 'off'}, "
@@ -281,12 +282,12 @@ def shown_setting(value) -> str:
 def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...] | None:
     """A typed value in the type its setting has; `off` is None, of a switch False."""
     if name in SWITCHES:
-        if value not in ("on", "off"):
+        if value.lower() not in ("on", "off"):
             raise UserError(f"/set {name} needs on or off, not {value!r}")
-        return value == "on"
+        return value.lower() == "on"
     if name == "stop_strings":
         return () if value == "off" else (value,)
-    if value == "off":
+    if value.lower() == "off":
         return None
     try:
         return int(value) if name in ("max_new_tokens", "top_k", "seed") else float(value)

@@ -83,3 +83,19 @@ def test_who_showed_a_broken_file_knows_what_waits(repl, tmp_path):
     with pytest.raises(UserError, match="no file waits any more"):
         repl.handle("What is this?")
     assert not any(repl.waiting.values())
+
+
+def test_commands_and_switches_are_read_in_any_case(repl, capsys):
+    repl.handle("/Help")
+    assert "/image PATH" in capsys.readouterr().out
+    repl.handle(f"/IMAGE {ROOT / 'examples' / 'sample_image.png'}")
+    assert len(repl.waiting["image"]) == 1
+    repl.handle("/Set Top_K 3")
+    repl.handle("/set vad OFF")
+    repl.handle("/Think Off")
+    repl.handle("/STATS On")
+    config = repl.session.config
+    assert (config.top_k, config.vad, config.think, repl.timed) == (3, False, False, True)
+    repl.handle("/set top_k Off")
+    repl.handle("/set stop_strings OK")  # a text stays as typed
+    assert (repl.session.config.top_k, repl.session.config.stop_strings) == (None, ("OK",))
