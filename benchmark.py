@@ -33,6 +33,7 @@ from benchmarks.speculation import bench_speculative
 from benchmarks.start import bench_start
 from evaluation.speeds import save_speeds
 from inference.omni import Omni
+from inference.output import check_writable
 from models.checkpoint import write_json
 from models.errors import Parser, UserError, one_line_errors
 
@@ -80,6 +81,10 @@ def main(argv: list[str] | None = None) -> int:
     chosen = args.what or [name for name in BENCHES if name not in OPTIONAL]
     if args.dtype != "fp32" and (fixed := FP32.intersection(chosen)):
         raise UserError(f"--dtype does not go with {', '.join(sorted(fixed))}, which start a program anew")
+    if args.out:
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+    for path in filter(None, (args.out, args.results)):  # before hours of work
+        check_writable(path)
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
     results = {"threads": torch.get_num_threads(), "dtype": args.dtype}
     results |= {"rounds": args.rounds, "tokens": args.tokens}
@@ -89,7 +94,6 @@ def main(argv: list[str] | None = None) -> int:
             shown = [f"{k} {v:.4g}" for k, v in figures.items()]
             print(f"{name:12} {row:22} {', '.join(shown)}", flush=True)
     if args.out:
-        args.out.parent.mkdir(parents=True, exist_ok=True)
         write_json(args.out, results)
     if args.results:
         if "cache" in results:

@@ -84,6 +84,7 @@ def main(arguments: list[str] | None = None) -> int:
         raise UserError("--check goes with tables")
     if args.section != "tables":
         setting = find_setting(args)
+        read_results(args.out)  # refused before hours of work
         for section in SECTIONS if args.section == "all" else (args.section,):
             measure(section, setting, args.out)
     results = read_results(args.out)

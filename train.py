@@ -16,7 +16,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from models.errors import Parser, UserError, tell
+from models.errors import Parser, UserError, in_one_line, tell
 from models.lora import TARGETS, LoraConfig
 from training import distributed
 from training.config import PRESETS, apply_override, load_preset
@@ -98,8 +98,8 @@ def main(arguments: list[str] | None = None) -> None:
             if "train" in sections[stage]:
                 sections[stage]["train"]["steps"] = args.steps
     ask_lora(args, sections)
-    if args.threads < 1 or args.seed < 0:
-        raise UserError("--threads must be at least 1, and --seed not below 0")
+    if args.threads < 1 or not 0 <= args.seed < 2**63:
+        raise UserError("--threads must be at least 1, and --seed between 0 and 2^63 - 1")
     tune(args.threads)
     world = distributed.start(args.device)
     paths = find_paths(args, world.first)
@@ -127,10 +127,12 @@ def main(arguments: list[str] | None = None) -> None:
 if __name__ == "__main__":
     try:
         main()
-    except UserError as error:
-        sys.exit(tell(error))
     except Stopped as stopped:
         print(f"{stopped}: run the same command to go on", file=sys.stderr)
         sys.exit(128 + signal.SIGTERM)
+    except Exception as error:
+        if told := in_one_line(error):
+            sys.exit(tell(told))
+        raise
     finally:
         distributed.stop()

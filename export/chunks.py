@@ -65,7 +65,8 @@ def plan_chunks(thinker: Thinker, options: Options) -> ChunkManifest:
             f"--num-chunks must be 1 to {c.num_hidden_layers}, the model's layers, "
             f"not {options.num_chunks}"
         )
-    context = options.max_context_length or min(CONTEXT, c.max_position_embeddings)
+    context = options.max_context_length
+    context = min(CONTEXT, c.max_position_embeddings) if context is None else context
     if not 2 <= context <= c.max_position_embeddings:
         raise UserError(
             f"--max-context-length must be 2 to {c.max_position_embeddings}, not {context}"
@@ -176,10 +177,8 @@ def main(argv: list[str] | None = None) -> int:
     )
     manifest, found = run(args.ckpt_dir, args.out, options)
     size = sum(path.stat().st_size for path in args.out.rglob("*") if path.is_file())
-    remark(
-        f"wrote {args.out}: {manifest.num_chunks} chunks of {manifest.seq_len} positions, "
-        f"context {manifest.max_context_length}, {size / 1e6:.1f} MB; {found}"
-    )
+    remark(f"wrote {args.out}: {manifest.num_chunks} chunks of {manifest.seq_len} positions, "
+           f"context {manifest.max_context_length}, {size / 1e6:.1f} MB; {found}")
     if args.analyze_compute_plan:
         print(compute_plan(args.out))
     return 0

@@ -104,10 +104,8 @@ def run_encode(args: argparse.Namespace) -> None:
     samples = load_audio(args.source, Limits(max_seconds=MAX_SECONDS))
     codes = encode(codec, torch.from_numpy(samples))
     write_codes(args.target, codec, codes, len(samples))
-    remark(
-        f"wrote {args.target}: {len(samples) / SAMPLE_RATE:.2f} s, {codes.shape[0]} frames × "
-        f"{codes.shape[1]} codebooks, {codec.config.bitrate / 1000:.2f} kbit/s"
-    )
+    remark(f"wrote {args.target}: {len(samples) / SAMPLE_RATE:.2f} s, {codes.shape[0]} frames × "
+           f"{codes.shape[1]} codebooks, {codec.config.bitrate / 1000:.2f} kbit/s")
 
 
 def run_decode(args: argparse.Namespace) -> None:
@@ -123,10 +121,8 @@ def run_decode(args: argparse.Namespace) -> None:
     wave = decode(codec, vocoder, codes, books, args.vocoder)[:samples]
     write_audio(args.target, wave.numpy(), SAMPLE_RATE)
     bitrate = codec.config.bitrate * books / codec.config.num_codebooks  # bits a second
-    remark(
-        f"wrote {args.target}: {len(wave) / SAMPLE_RATE:.2f} s from {books} codebooks, "
-        f"{bitrate / 1000:.2f} kbit/s"
-    )
+    remark(f"wrote {args.target}: {len(wave) / SAMPLE_RATE:.2f} s from {books} codebooks, "
+           f"{bitrate / 1000:.2f} kbit/s")
 
 
 def build_parser() -> argparse.ArgumentParser:

@@ -95,7 +95,7 @@ def check_file(path: str | os.PathLike, kind: str) -> Path:
     try:
         mode = os.stat(name).st_mode
         if stat.S_ISDIR(mode):
-            raise UserError(f"{name} is a directory, not a {kind} file")
+            raise UserError(f"{name} is a directory, no {kind} file")
         if not stat.S_ISREG(mode):
             raise UserError(f"{name} is not a regular file; copy the {kind} to one first")
         with open(name, "rb"):

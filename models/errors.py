@@ -137,10 +137,7 @@ def output_lost(error: OSError) -> int:
 
 
 def one_line_errors(main: Callable[..., int | None]) -> Callable[..., int]:
-    """Let an entry point return its exit code: 2 after a UserError, which is told in one line.
-
-    The standard streams are usable in it, and what it printed is written when it returns.
-    """
+    """Let an entry point return its exit code, streams usable: 2 after a UserError, told in one line."""
 
     @wraps(main)
     def guarded(*args, **more) -> int:

@@ -5,7 +5,10 @@ import sys
 
 import pytest
 
+import benchmark
+import evaluate
 from export import draft_table
+from models.errors import one_line_errors
 from tests.conftest import ROOT
 
 TOY = """
@@ -43,3 +46,22 @@ def test_a_draft_table_is_refused_before_anything_is_counted(flags, tmp_path, ca
     (tmp_path / "x.safetensors").mkdir(parents=True)
     assert draft_table.main([flag.format(tmp_path) for flag in flags]) == 2
     assert capsys.readouterr().err.count("\n") == 1
+
+
+def test_where_results_go_is_checked_before_the_work(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr(benchmark, "Omni", None)  # neither is reached
+    monkeypatch.setattr(evaluate, "measure", None)
+    for run, flag in (benchmark.main, "--out"), (benchmark.main, "--results"), (evaluate.main, "--out"):
+        what = "normalisation" if run is evaluate.main else "decode"
+        assert one_line_errors(run)([what, flag, str(tmp_path)]) == 2
+        err = capsys.readouterr().err
+        assert err.count("\n") == 1 and str(tmp_path) in err
+
+
+@pytest.mark.parametrize("flags", [("--runs_dir", "{}/file"), ("--seed", "9" * 25), ("--data_dir", "")])
+def test_odd_flags_of_training_are_one_line(flags, tmp_path):
+    (tmp_path / "file").touch()
+    given = [flag.format(tmp_path) for flag in ("--data_dir", "{}/data", "--runs_dir", "{}/runs", *flags)]
+    command = [sys.executable, "train.py", "tokenizer", "--preset", "nano", *given]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 2 and done.stderr.count("\n") == 1, done.stderr

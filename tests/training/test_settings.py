@@ -161,7 +161,7 @@ def test_missing_stage_names_its_command(tmp_path: Path) -> None:
         (["thinker", "--device", "cuda"], "no CUDA device here"),
         (["thinker", "--device", "gpu"], "--device gpu: "),
         (["thinker", "--steps", "0"], "train.steps must be at least 1"),
-        (["thinker", "--seed", "-1"], "--seed not below 0"),
+        (["thinker", "--seed", "-1"], "--seed between 0"),
     ],
 )
 def test_train_py_refuses(arguments: list[str], message: str, tmp_path: Path) -> None:
