@@ -13,15 +13,13 @@ from starlette.responses import PlainTextResponse
 from inference.media import SAMPLE_RATE
 from inference.normalisation import can_say
 from inference.sentences import split_sentences
-from inference.subtitles import Segment, as_dict, srt, vtt
+from inference.subtitles import FORMATS, Segment, as_dict
 from serving.encoding import CONTENT_TYPES, encoder
 from serving.errors import ApiError, not_found
 from serving.media import Media, files_of
 from serving.schema import SpeechBody, TranscriptionBody, checked
 from serving.service import MODEL, Service, Speech, listed
 from serving.streaming import Gone, Streamed, unless_gone
-
-SUBTITLES = {"srt": srt, "vtt": vtt}
 
 
 async def speech(service: Service, body: SpeechBody, request: Request) -> Streamed:
@@ -91,8 +89,8 @@ async def transcription(service: Service, request: Request):
     text = " ".join(segment.text for segment in segments)
     if body.response_format == "text":
         return PlainTextResponse(text + "\n")
-    if body.response_format in SUBTITLES:
-        return PlainTextResponse(SUBTITLES[body.response_format](segments))
+    if body.response_format in ("srt", "vtt"):
+        return PlainTextResponse(FORMATS[f".{body.response_format}"](segments))
     usage = {"type": "duration", "seconds": round(seconds, 3)}
     if not timed:
         return {"text": text, "usage": usage}
