@@ -101,10 +101,16 @@ def test_answers_go_to_files_only(out, runs, capsys):
     assert out in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", ["", ".", "/"])
+@pytest.mark.parametrize("path", [".", "/"])
 def test_a_folder_is_no_manifest(path, capsys):
     assert manifest.main([path]) == 2
     assert "is a folder" in capsys.readouterr().err
+
+
+def test_a_name_that_nobody_set_is_no_manifest(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        manifest.main([""])
+    assert capsys.readouterr().err == "error: argument manifest: its value is empty\n"
 
 
 def test_the_shipped_example_is_a_manifest():

@@ -312,7 +312,6 @@ def test_trace_flag_writes_the_page_and_changes_no_answer(nano_omni_dir, tmp_pat
         ["--text", "Hi", "--trace", "nowhere/page.html"],
         ["--text", "Hi", "--trace", "page.txt"],
         ["--text", "Hi", "--trace", "folder.html"],
-        ["--text", "Hi", "--trace", ""],
         ["--trace", "page.html"],
     ],
 )
@@ -324,6 +323,12 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert infer_chat.main([*arguments, "--ckpt_dir", str(nano_omni_dir)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["folder.html"]
+
+
+def test_a_page_without_a_name_is_one_line(capsys):
+    with pytest.raises(SystemExit, match="2"):
+        infer_chat.main(["--text", "Hi", "--trace", ""])
+    assert capsys.readouterr().err == "error: argument --trace: its value is empty\n"
 
 
 def test_trace_in_a_conversation(omni, tmp_path, capsys):
