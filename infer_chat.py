@@ -57,7 +57,7 @@ SETTINGS = (  # flags that are fields of GenerateConfig
 
 def build_parser() -> argparse.ArgumentParser:
     """All flags; their meaning together is checked in `check`."""
-    parser = Parser("infer_chat.py", description=ABOUT, allow_abbrev=False)
+    parser = Parser("infer_chat.py", description=ABOUT)
     ask = parser.add_argument_group("input")
     ask.add_argument("--text", "--prompt", action="append", metavar="TEXT", help="what to ask")
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")

@@ -16,7 +16,7 @@ NEEDED = "install what the server needs: pip install -r requirements-serve.txt"
 
 
 def build_parser() -> argparse.ArgumentParser:
-    parser = Parser("serve.py", description=__doc__, allow_abbrev=False)
+    parser = Parser("serve.py", description=__doc__)
     parser.add_argument("--host", default="127.0.0.1", help="default: this machine alone")
     parser.add_argument("--port", type=int, default=8000, help="0 = any free one; default: 8000")
     parser.add_argument(

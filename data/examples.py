@@ -5,7 +5,6 @@ Both are fixed scenes of the world, so the right answers are known; `examples/RE
 
 from __future__ import annotations
 
-import argparse
 import copy
 import sys
 from pathlib import Path
@@ -14,7 +13,7 @@ from data.scenes.clips import FPS, write_video
 from data.scenes.objects import COLORS
 from data.scenes.render import render
 from data.scenes.scene import Background, Scene, Thing
-from models.errors import one_line_errors
+from models.errors import Parser, one_line_errors
 
 SECONDS = 2
 
@@ -55,7 +54,7 @@ def sample_video() -> list[Scene]:
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Draw the sample picture and the sample video.")
+    parser = Parser(description="Draw the sample picture and the sample video.")
     parser.add_argument("--out", type=Path, default=Path("examples"), help="a folder")
     args = parser.parse_args(argv)
     args.out.mkdir(parents=True, exist_ok=True)

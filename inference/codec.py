@@ -133,7 +133,7 @@ def build_parser() -> argparse.ArgumentParser:
         ("encode", run_encode, ("IN.wav", f"OUT{SUFFIX}")),
         ("decode", run_decode, (f"IN{SUFFIX}", "OUT.wav")),
     ):
-        command = commands.add_parser(name, help=run.__doc__, allow_abbrev=False)
+        command = commands.add_parser(name, help=run.__doc__)
         command.set_defaults(run=run)
         command.add_argument("source", type=Path, metavar=kinds[0], help="read")
         command.add_argument("target", type=Path, metavar=kinds[1], help="written")

@@ -8,7 +8,6 @@ lines of code. `listen` speaks the page of players (requirements-judges.txt, --r
 
 from __future__ import annotations
 
-import argparse
 import shutil
 import sys
 import tempfile
@@ -18,6 +17,7 @@ from pathlib import Path
 
 from manual import look, notebooks, reference, size
 from manual.chapters import FIGURES, ROOT, chapters, run_chapter, with_outputs, workbench
+from models.errors import Parser
 
 
 def run(names: list[str]) -> int:
@@ -51,7 +51,7 @@ def write(pages: dict[Path, str]) -> None:
 
 def main() -> int:
     """Returns the exit status."""
-    parser = argparse.ArgumentParser("python -m manual", description=__doc__.split("\n")[0])
+    parser = Parser("python -m manual", description=__doc__.split("\n")[0])
     parser.add_argument("command", choices=("run", "reference", "notebooks", "look", "size", "listen"))
     parser.add_argument("names", nargs="*", help="with run and look: only these chapters, or pages")
     parser.add_argument("--real_dir", type=Path, default=ROOT.parent / "shared" / "data", help="with listen")

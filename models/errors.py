@@ -36,7 +36,10 @@ def needed(name: str, use: str, install: str) -> ModuleType:
 
 
 class Parser(argparse.ArgumentParser):
-    """Command-line flags, with hyphens as well; a wrong one is one line with the nearest flag."""
+    """Command-line flags in full, with hyphens as well; a wrong one is one line with the nearest flag."""
+
+    def __init__(self, *args, **options):
+        super().__init__(*args, allow_abbrev=False, **options)
 
     def parse_known_args(self, args=None, namespace=None):
         """`--top-k` is `--top_k`; other words stay as they are."""

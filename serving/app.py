@@ -43,6 +43,7 @@ def create_app(service: Service, api_key: str | None, local: bool) -> Guard:
     add_errors(app)
     add_api(app, service)
     add_page(app, service)
+    app.openapi()  # kept before HEAD joins: it needs no description of its own
     for route in app.routes:
         if "GET" in (getattr(route, "methods", None) or ()):
             route.methods.add("HEAD")  # answered as GET; uvicorn leaves the body out
@@ -124,38 +125,40 @@ def add_api(app: FastAPI, service: Service) -> None:
         }
 
     @app.get("/v1/models")
-    async def _():
+    async def models():
         return {"object": "list", "data": [await described()]}
 
     @app.get("/v1/models/{name}")
-    async def _(name: str):
+    async def model(name: str):
         check_model(name)
         return await described()
 
     @app.post("/v1/chat/completions", response_model=None)
-    async def _(body: ChatBody, request: Request):
+    async def chat_completions(body: ChatBody, request: Request):
         check_model(body.model)
         return await chat.complete(service, body, request)
 
     @app.post("/v1/trace", response_model=None)
-    async def _(body: ChatBody, request: Request):
+    async def see_inside(body: ChatBody, request: Request):
         check_model(body.model)
         return HTMLResponse(await trace.page(service, body, request))
 
     @app.post("/v1/audio/speech", response_model=None)
-    async def _(body: SpeechBody, request: Request):
+    async def speech(body: SpeechBody, request: Request):
         check_model(body.model)
         return await audio.speech(service, body, request)
 
     @app.post("/v1/audio/transcriptions", response_model=None)
-    async def _(request: Request):
+    async def transcriptions(request: Request):
         return await audio.transcription(service, request)
 
     @app.websocket("/v1/realtime")
     async def _(socket: WebSocket):
         await realtime.serve(service, socket)
 
-    @app.api_route("/v1/{rest:path}", methods=["GET", "POST", "PUT", "PATCH", "DELETE"])
+    methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
+
+    @app.api_route("/v1/{rest:path}", methods=methods, include_in_schema=False)
     async def _(rest: str):
         raise HTTPException(404)  # before the page's files, which take GET alone
 
@@ -164,11 +167,11 @@ def add_page(app: FastAPI, service: Service) -> None:
     """The page at `/`, health and metrics."""
 
     @app.get("/health")
-    async def _():
+    async def health():
         return {"status": "ok"}
 
     @app.get("/metrics")
-    async def _():
+    async def metrics():
         service.metrics.busy.set(service.busy)
         service.metrics.rows.set(len(service.engine.active))
         service.metrics.sockets.set(service.sockets)

@@ -157,6 +157,7 @@ def test_what_is_asked_about_is_not_written_over(nano_omni_dir, tmp_path, capsys
         (["--bogus"], "unknown argument --bogus"), (["--txt", "a"], "did you mean --text"),
         (["--text", "a", "--limit", "max_seconds=1e-9"], "max_seconds must be at least"),
         (["--text", "a", "--limit", "video_frames=2e9"], "video_frames must be at most"),
+        (["--tex", "a"], "did you mean --text"),
         (["--text", "a", ""], "unknown argument ''"), ([" "], "unknown argument ''"),
     ],
 )  # fmt: skip

@@ -10,7 +10,6 @@ not among them: the npm package that is called after it holds no drawings.
 
 from __future__ import annotations
 
-import argparse
 import colorsys
 import io
 import json
@@ -28,7 +27,7 @@ from PIL import Image
 from data.readers.drawings import SIDE, SpriteFile, path_of, save_sprites
 from data.readers.npm import packed_files
 from data.scenes.objects import EMOJI_KINDS, Kind
-from models.errors import needed, one_line_errors
+from models.errors import Parser, needed, one_line_errors
 
 PLAIN = 0.3  # share of a drawing that must have a colour to be called by it
 HUES = ("red", "orange", "yellow", "green", "blue", "purple", "pink", "red")
@@ -211,7 +210,7 @@ def facts_of(style: str) -> dict[str, list[str]]:
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Fetch drawings of everyday things in several styles.")
+    parser = Parser(description="Fetch drawings of everyday things in several styles.")
     parser.add_argument(
         "--styles", nargs="+", choices=tuple(SOURCES), default=list(SOURCES), help="styles to fetch"
     )

@@ -9,7 +9,6 @@ All are pure functions of (seed, split, index) and the styles: the same on any n
 
 from __future__ import annotations
 
-import argparse
 import io
 import random
 import sys
@@ -31,7 +30,7 @@ from data.scenes.several import sample_several, several_questions
 from data.scenes.sprites import require_styles
 from data.scenes.styles import dress, dress_truly
 from data.shards import Blobs, generate
-from models.errors import one_line_errors
+from models.errors import Parser, one_line_errors
 
 QUALITY = 92  # of JPEG; with full colour resolution, since small coloured things matter here
 SHARD_SIZE = 1000
@@ -140,7 +139,7 @@ def build_pictures(
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description="Build pictures or clips with their questions.")
+    parser = Parser(description="Build pictures or clips with their questions.")
     parser.add_argument("--out", type=Path, required=True, help="folder of the shards")
     parser.add_argument("--count", type=int, required=True, help="pictures, clips or sets")
     parser.add_argument("--what", choices=tuple(MAKE), default="scenes", help="several: sets of pictures")

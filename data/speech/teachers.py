@@ -10,7 +10,6 @@ learnt, texts hold questions, exclamations, lists and pairs of sentences. The bl
 The command goes on where it was cut off.
 """
 
-import argparse
 import random
 import re
 import sys
@@ -24,7 +23,7 @@ from num2words import num2words
 from data.shards import generate
 from data.speech import sentences
 from data.speech.tts import aligned
-from models.errors import UserError, one_line_errors
+from models.errors import Parser, UserError, one_line_errors
 
 MAX_SECONDS = 14.0  # longer utterances are drawn again
 SHIPPED = ("hibari:heart", "kokoro:am_fenrir", "kokoro:bf_emma", "kokoro:bm_fable")
@@ -150,7 +149,7 @@ def build_teachers(
 
 def main() -> None:
     """The command line."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0])
+    parser = Parser(description=__doc__.split("\n")[0])
     parser.add_argument("folder", type=Path, help="where the shards go")
     parser.add_argument("--count", type=int, required=True, help="utterances")
     parser.add_argument("--seed", type=int, default=0, help="of the texts")

@@ -33,3 +33,12 @@ def test_of_what_is_there(client, path):
 @pytest.mark.parametrize("path", ["/v1/nothing", "/v1/models/other", "/nothing"])
 def test_of_what_is_not(client, path):
     assert client.head(path).status_code == 404
+
+
+def test_the_description_names_each_call_once(client):
+    """Makers of clients read /openapi.json."""
+    paths = client.get("/openapi.json").json()["paths"]
+    calls = [(method, call["operationId"]) for of in paths.values() for method, call in of.items()]
+    assert {method for method, _ in calls} == {"get", "post"}
+    assert len({name for _, name in calls}) == len(calls)
+    assert "/v1/chat/completions" in paths and "/v1/{rest}" not in paths
