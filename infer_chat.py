@@ -170,14 +170,14 @@ def check(args: argparse.Namespace) -> None:
     asked = [flag for flag in ("text", "image", "audio_in", "video") if getattr(args, flag)]
     if args.text and len(args.text) > 1:
         raise UserError("--text (or --prompt, its other name) was given more than once")
-    if args.say is not None and (asked or args.text):
-        raise UserError(f"--say reads its own text: it does not go with --{(asked or ['text'])[0]}")
+    if args.say is not None and asked:
+        raise UserError(f"--say reads its own text: it does not go with --{asked[0]}")
     speaks = args.audio_out is not None or args.play
     if args.say is not None and not speaks:
         raise UserError("--say needs --audio_out, the file to write the speech to, or --play")
     if args.say is not None and not args.say.strip():
         raise UserError("--say has no text to read")
-    one_shot = args.say is not None or args.text is not None or bool(asked)
+    one_shot = args.say is not None or bool(asked)
     if args.audio_out is not None and not one_shot:
         raise UserError("--audio_out needs something to answer (--text, --image, …) or --say")
     speech = [flag for flag in ("voice", "speed", "vocoder") if getattr(args, flag) is not None]

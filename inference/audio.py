@@ -42,7 +42,7 @@ def load_audio(source, limits: Limits = LIMITS) -> np.ndarray:
     wave = np.concatenate([*taken, np.zeros(0, np.float32)])
     check_wave(wave, name)
     if total > count or seconds > limits.max_seconds:
-        long = f"{seconds:.1f} s" if seconds else f"more than {limits.max_seconds:g} s"
+        long = f"{seconds:.1f} s" if seconds > limits.max_seconds else f"more than {limits.max_seconds:g} s"
         notice(f"{name} is {long} long: only the first {limits.max_seconds:g} s are heard")
     return levelled(wave[:count], SAMPLE_RATE)
 

@@ -101,13 +101,11 @@ class ChatSession:
     def _context(self, turn: Turn) -> Prompt:
         """What the model has yet to read so that it can answer this turn."""
         end = Prompt(self.closing)
-        if not self.generator.ids:
-            dropped = self._drop_oldest(turn)
-        elif self.generator.position + len(end + turn.prompt) <= self.omni.room(self.config):
+        needed = self.generator.position + len(end + turn.prompt)
+        if self.generator.ids and needed <= self.omni.room(self.config):
             return end + turn.prompt  # the last answer's eos was chosen or is due, but never read
-        else:
-            dropped = self._drop_oldest(turn)
-            self.generator.reset()
+        dropped = self._drop_oldest(turn)
+        self.generator.reset()
         if dropped:
             notice(f"the context is full: {dropped} oldest turn(s) of this chat are forgotten")
         return self.history() + turn.prompt

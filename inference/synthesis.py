@@ -17,7 +17,7 @@ from models.griffinlim import griffin_lim
 from models.vocoder import Vocoder
 
 VOCODERS = ("neural", "griffinlim")
-CHUNK = 24  # code frames made at a time: 0.96 s. Fewer than 21 settle no sound at all
+CHUNK = 24  # code frames made at a time: 0.96 s. Fewer than 19 settle no sound at all
 
 
 def in_chunks(frames: Iterable[Tensor]) -> Iterator[Tensor]:

@@ -94,7 +94,7 @@ def resampled_blocks(
     Yields:
         float32 (m,) at `new_rate`; joined they equal one resampling of the whole, up to 1e-3.
     """
-    before, ahead = np.zeros(0, np.float32), np.zeros(0, np.float32)  # (≤ CONTEXT s,), (< block,)
+    before, ahead = np.zeros(0, np.float32), np.zeros(0, np.float32)  # (≤ context,), (< block + context,)
     block, context = BLOCK * rate, CONTEXT * rate
     for piece in gathered(pieces, DOWNMIXED * rate):
         ahead = np.concatenate([ahead, downmix(piece)])

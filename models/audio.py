@@ -24,6 +24,7 @@ from models.ctc import CTC_FRAMES, LABELS
 from models.mel import N_MELS, SILENCE
 
 STRIDE = 8  # mel frames per token: 100 Hz -> 12.5 Hz
+MEL_MEAN, MEL_STD = -6.0, 4.0  # nats; bring log-mels to roughly unit scale
 
 
 def audio_tokens(mel_frames: int | Tensor) -> int | Tensor:
@@ -138,9 +139,9 @@ class AudioEncoder(Pretrained):
         # One token of silence more than needed, dropped again below: the convolutions reach 7 frames
         # ahead and must find the same there whether a clip stands alone or in a batch.
         x = F.pad(x, (0, (tokens + 1) * STRIDE - T), value=SILENCE)  # (B, 128, 8 * (n + 1))
-        x = ((x + 6.0) / 4.0).transpose(1, 2)  # roughly unit scale; (B, 8 * (n + 1), 128)
+        x = ((x - MEL_MEAN) / MEL_STD).transpose(1, 2)  # (B, 8 * (n + 1), 128)
         for conv in self.convs[:2]:
-            x = conv(x)  # (B, 2 * (n + 1), C)
+            x = conv(x)  # (B, 4 * (n + 1), C), then (B, 2 * (n + 1), C)
         if fast:
             real = within(-(-lengths // 4), 2 * tokens)  # (B, 2 * n)
             x = self.mix(x[:, : 2 * tokens], real, self.layers[:fast]) * real[..., None]

@@ -145,8 +145,8 @@ class Attention(nn.Module):
         self, x: Tensor, rope: Rope, mask: Tensor | None, cache: KVCache | None, layer: int
     ) -> Tensor:
         B, T, _ = x.shape
-        q = self.q_proj(x).view(B, T, self.num_heads, self.head_dim)
-        k = self.k_proj(x).view(B, T, self.num_kv_heads, self.head_dim)
+        q = self.q_proj(x).view(B, T, self.num_heads, self.head_dim)  # (B, T, H, D)
+        k = self.k_proj(x).view(B, T, self.num_kv_heads, self.head_dim)  # (B, T, Hkv, D)
         v = self.v_proj(x).view(B, T, self.num_kv_heads, self.head_dim).transpose(1, 2)
         q = rotate(self.q_norm(q).transpose(1, 2), rope)  # (B, H, T, D)
         k = rotate(self.k_norm(k).transpose(1, 2), rope)  # (B, Hkv, T, D)

@@ -1,7 +1,7 @@
 """The key-value cache: what lets decoding read each token once.
 
 Preallocated, one pair of tensors a layer, dense or block-quantised (models/tensorstore.py). It stores
-what it is given and hands back all that it holds; masks and positions are the caller's business.
+what it is given and hands back what the new queries look at; masks and positions are the caller's business.
 """
 
 import copy

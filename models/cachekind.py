@@ -27,7 +27,7 @@ AUTO = "auto"  # no kind: inference measures which one to use
 
 @dataclass(frozen=True)
 class KVCacheTensorConfig:
-    """How one of the two tensors, keys or values, is kept."""
+    """How one tensor of a layer is kept: keys (or a part of them), or values."""
 
     kind: KVCacheKind
     block: int = 32  # numbers that share a scale; quantised kinds only

@@ -124,9 +124,9 @@ class MelCodec(Pretrained):
         x = x.reshape(len(x), -1, self.config.n_mels)  # (B, T, 128)
         return (x * MEL_STD + MEL_MEAN).transpose(1, 2)
 
-    def forward(self, mel: Tensor, mask: Tensor | None = None) -> tuple[Tensor, Quantized]:
-        """mel (B, 128, T), mask (B, T/4) -> (reconstructed mel, quantised)."""
-        quantized = self.quantizer(self.latent(mel), mask)
+    def forward(self, mel: Tensor) -> tuple[Tensor, Quantized]:
+        """mel (B, 128, T) -> (reconstructed mel, quantised)."""
+        quantized = self.quantizer(self.latent(mel))
         return self.decode_latent(quantized.latent), quantized
 
     @torch.no_grad()

@@ -149,5 +149,5 @@ def _finish(prefix: Prefix, lm: NgramLM | None) -> Hypothesis:
     if lm is None or not prefix.text:
         return Hypothesis(text, prefix.score())
     whole = prefix if prefix.text[-1] == " " else _grow(prefix, " ", lm)
-    end = LM_WEIGHT * lm.log_prob(whole.context, EDGE) - LETTER_BONUS  # its last blank is no letter
+    end = LM_WEIGHT * lm.log_prob(whole.context, EDGE) - LETTER_BONUS  # its last space is no letter
     return Hypothesis(text, prefix.ctc() + whole.fused + end)

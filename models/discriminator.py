@@ -70,7 +70,7 @@ class ResolutionDiscriminator(PatchStack):
             out = torch.stft(wave.float(), self.size, self.hop, self.size, self.window, return_complex=True)
             power = out.real.square() + out.imag.square()  # (B, F, T)
             level = (power + 1e-9).sqrt().pow(0.3)  # a loudness: quiet bins count, too
-        return super().forward(level[:, None, :-1])  # (B, 1, F, T)
+        return super().forward(level[:, None, :-1])  # (B, 1, F - 1, T): an even number of bins
 
 
 class Discriminators(nn.Module):

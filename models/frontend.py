@@ -25,6 +25,8 @@ SPEEDS = (0.5, 2.0)  # slowest and fastest speed that can be asked for
 
 @dataclass
 class FrontendConfig:
+    """Voices, and the sizes of both networks."""
+
     voices: dict[str, str] = field(default_factory=lambda: dict(VOICES))  # name: who it is
     g2p: dict = field(default_factory=lambda: asdict(G2PConfig()))
     prosody: dict = field(default_factory=lambda: asdict(ProsodyConfig()))
@@ -77,12 +79,11 @@ class Frontend(Pretrained):
                 continue
             sounds = next(said)
             ids += sounds
-            starts += [1] + [0] * (len(sounds) - 1) if sounds else []
+            starts += [1] + [0] * (len(sounds) - 1)
         if ids[-1] != PAUSE_ID:
             ids.append(PAUSE_ID)
             starts.append(0)
-        last = marks[-1] if len(marks) == len(ids) else MARKS.index(".")
-        return ids, starts, marks + [last] * (len(ids) - len(marks))
+        return ids, starts, marks + [MARKS.index(".")] * (len(ids) - len(marks))
 
     @torch.no_grad()
     def forward(self, words: list[str], voice: str, speed: float = 1.0) -> Sentence:

@@ -24,6 +24,8 @@ LONGEST = 32  # letters
 
 @dataclass
 class G2PConfig:
+    """Widths in channels."""
+
     hidden_size: int = 112
     num_layers: int = 3
     num_heads: int = 4

@@ -19,11 +19,13 @@ from models.phones import MARKS, PAD_ID, PHONES
 TYPICAL = 0.08  # seconds; the network predicts the logarithm of the ratio to it
 SHORTEST, LONGEST = 0.01, 1.0  # seconds
 TYPICAL_PITCH = 150.0  # Hz; pitch is the binary logarithm of the ratio to it, in octaves
-PITCH_WEIGHT = 2.0  # of an octave beside a nat of duration
+PITCH_WEIGHT, VOICING_WEIGHT = 2.0, 0.1  # of an octave, and of a nat of voicing, beside a nat of duration
 
 
 @dataclass
 class ProsodyConfig:
+    """Widths in channels."""
+
     hidden_size: int = 128
     num_layers: int = 3
     num_heads: int = 4
@@ -85,7 +87,7 @@ class ProsodyModel(nn.Module):
         duration = F.smooth_l1_loss(length, true, reduction="none", beta=0.5) * real
         apart = F.smooth_l1_loss(height, octaves(hertz), reduction="none", beta=0.1) * voiced
         told = F.binary_cross_entropy_with_logits(voicing, voiced.float(), reduction="none") * real
-        return duration.sum(), PITCH_WEIGHT * apart.sum() + 0.1 * told.sum()
+        return duration.sum(), PITCH_WEIGHT * apart.sum() + VOICING_WEIGHT * told.sum()
 
     @torch.no_grad()
     def predict(
@@ -93,5 +95,6 @@ class ProsodyModel(nn.Module):
     ) -> tuple[Tensor, Tensor]:
         """Seconds and pitch in Hz of each phone, (B, P) each; 0 where there is no phone, no pitch."""
         length, height, voicing = self(phones, starts, marks, voice).unbind(-1)  # (B, P) each
-        seconds = (length.exp() * TYPICAL / speed).clamp(SHORTEST, LONGEST) * (phones != PAD_ID)
-        return seconds, torch.where(voicing > 0, TYPICAL_PITCH * torch.exp2(height), 0.0)
+        real = phones != PAD_ID
+        seconds = (length.exp() * TYPICAL / speed).clamp(SHORTEST, LONGEST) * real
+        return seconds, torch.where(real & (voicing > 0), TYPICAL_PITCH * torch.exp2(height), 0.0)

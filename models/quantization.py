@@ -61,7 +61,7 @@ def quantise(x: Tensor, kind: KVCacheKind, block: int) -> tuple[Tensor, Tensor]:
         place = blocks.abs().argmax(dim=-1, keepdim=True)
         scales = (blocks.gather(-1, place) / -8).half()
     else:
-        scales = (blocks.abs().amax(dim=-1, keepdim=True) / (127 if kind == "q8_0" else 1)).half()
+        scales = (blocks.abs().amax(dim=-1, keepdim=True) / (127 if kind == KVCacheKind.Q8_0 else 1)).half()
     wide = scales.float()
     wide = torch.where(wide.abs() < LEAST_SCALE, torch.full_like(wide, LEAST_SCALE), wide)
     scaled = blocks / wide  # (..., D / block, block)

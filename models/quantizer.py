@@ -24,7 +24,7 @@ class Quantized:
 
     latent: Tensor  # (B, T, D) sum of the chosen code vectors, straight-through to the input
     codes: Tensor  # (B, T, K) int64
-    commitment: Tensor  # () mean squared distance between each residual and its code
+    commitment: Tensor  # () squared distance to the codes: mean over numbers, sum over codebooks
 
 
 class ResidualQuantizer(nn.Module):
@@ -65,19 +65,18 @@ class ResidualQuantizer(nn.Module):
         keep = num_codebooks or self.num_codebooks
         return self.vectors(codes)[..., :keep, :].sum(-2)
 
-    def forward(self, x: Tensor, mask: Tensor | None = None) -> Quantized:
-        """x (B, T, D), mask (B, T) 1 = real -> codes, latent, commitment loss."""
+    def forward(self, x: Tensor) -> Quantized:
+        """x (B, T, D) -> codes, latent, commitment loss."""
         x = x.float()
-        real = torch.ones(x.shape[:2], dtype=torch.bool, device=x.device) if mask is None else mask
         if self.training and not self.ready:
-            self._start_from(x.detach()[real.bool()])
+            self._start_from(x.detach().flatten(0, 1))
         kept = self._kept(x)  # (B,) how many codebooks each example uses
         residual, latent, codes = x, torch.zeros_like(x), []
         commitment = x.new_zeros(())
         for k in range(self.num_codebooks):
             index = nearest(residual.detach(), self.codebooks[k])  # (B, T)
             chosen = F.embedding(index, self.codebooks[k])  # (B, T, D)
-            uses = (kept > k)[:, None] & real.bool()  # (B, T)
+            uses = (kept > k)[:, None].expand_as(index)  # (B, T)
             if self.training:
                 self._follow(k, residual.detach()[uses], index[uses])
             share = uses[..., None].to(x.dtype)

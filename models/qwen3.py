@@ -73,6 +73,8 @@ class Qwen3Json:
         values.setdefault("rope_theta", rope.get("rope_theta", 10_000.0))
         if values.get("attention_bias") or values.get("use_sliding_window"):
             raise UserError(f"{source}: attention bias and sliding windows are not supported")
+        if values.get("hidden_act", "silu") != "silu":
+            raise UserError(f"{source}: hidden_act is {values['hidden_act']}, expected silu")
         eos = values.get("eos_token_id")
         if isinstance(eos, list):
             values["eos_token_id"] = eos[0]

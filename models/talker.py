@@ -26,6 +26,8 @@ from models.prosody import octaves
 
 @dataclass
 class TalkerConfig:
+    """Widths in channels."""
+
     hidden_size: int = 192
     num_hidden_layers: int = 4
     num_attention_heads: int = 4
@@ -90,14 +92,14 @@ class Talker(Pretrained):
         # Logits are dot products with the code vectors (tied weights), so a head is small.
         self.heads = nn.ModuleList(nn.Linear(dim, config.codebook_dim) for _ in range(K))
         self.bias = nn.ParameterList(torch.zeros(config.codebook_size) for _ in range(K))
-        # The codec's code vectors, scaled to unit size: what a code means to the talker.
+        # The codec's code vectors, each codebook at unit variance: what a code means to the talker.
         shape = (K, config.codebook_size, config.codebook_dim)
         # They are the codec's to save; `set_codebooks` brings them.
         self.register_buffer("codebooks", torch.zeros(shape), persistent=False)
         self.apply(init_weights)
 
     def set_codebooks(self, codebooks: Tensor) -> None:
-        """Take over the codec's codebooks (K, N, D); they stay fixed."""
+        """Take over the codec's codebooks (K, N, D), each at unit variance; they stay fixed."""
         self.codebooks.copy_(codebooks / codebooks.std(dim=(1, 2), keepdim=True))
 
     def vectors(self, codes: Tensor) -> Tensor:

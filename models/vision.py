@@ -36,7 +36,7 @@ class VisionConfig:
     stem_size: int = 64  # of the first stage, at 56²; the second, at 28², has twice as many
     patch_size: int = 4
     image_size: int = IMAGE_SIZE
-    merge: int = 2  # patches a side that become one token
+    merge: int = 2  # cells of the 14 × 14 grid a side that become one token
     resnet_widths: list[int] = field(default_factory=lambda: [32, 64, 128, 256])
 
 
@@ -94,12 +94,12 @@ class VisionEncoder(Pretrained):
         self.apply(init_weights)
 
     def patches(self, pixels: Tensor) -> Tensor:
-        """Cut into patches, scaled to [-1, 1]. uint8 (B, 3, H, W) -> (B, H/4, W/4, 3 * patch²)"""
+        """Cut into patches, scaled to [-1, 1]. uint8 (B, 3, H, W) -> (B, H/patch, W/patch, 3 * patch²)"""
         c = self.config
         if pixels.dtype != torch.uint8:
             raise TypeError(f"pixels must be uint8 in 0..255, got {pixels.dtype}")
         if pixels.shape[1:] != (3, c.image_size, c.image_size):
-            raise ValueError(f"pixels must be (B, 3, 224, 224), got {tuple(pixels.shape)}")
+            raise ValueError(f"images must be {c.image_size} pixels a side, got {tuple(pixels.shape)}")
         x = pixels.to(self.patch_embed.weight.dtype) / 127.5 - 1.0  # (B, 3, H, W)
         x = x.unflatten(3, (-1, c.patch_size)).unflatten(2, (-1, c.patch_size))
         return x.permute(0, 2, 4, 1, 3, 5).flatten(3)  # (B, H/patch, W/patch, 3 * patch²)

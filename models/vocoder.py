@@ -32,6 +32,8 @@ ROWS = 64  # frames: lengths are rounded up to a multiple, as each new one costs
 
 @dataclass
 class VocoderConfig:
+    """Widths in channels."""
+
     n_mels: int = N_MELS
     hidden_size: int = 192
     intermediate_size: int = 416
@@ -83,7 +85,7 @@ class Vocoder(Pretrained):
     def reach(self) -> int:
         """Mel frames to either side that a sample can depend on."""
         per_block = self.config.kernel_size // 2
-        return self.config.num_layers * per_block + 1 + self.config.n_fft // HOP
+        return self.config.num_layers * per_block + 1 + self.config.n_fft // HOP // 2
 
     def quicken(self) -> Vocoder:
         """Matrices of the blocks in bf16, where this processor multiplies it; returns itself.

@@ -3,7 +3,7 @@
 A run is a pure function of its settings and seed: batches come from (step, slice), and all RNGs are
 seeded from (seed, step, slice) before each forward. So a run that was killed and resumed ends with
 the weights of one that was not, bit for bit, on the same machine and number of threads.
-It refuses to go on after a loss that is not finite, and with a run of other settings.
+It refuses to go on after a gradient that is not finite, and with a run of other settings.
 """
 
 from __future__ import annotations
@@ -102,7 +102,7 @@ class Trainer:
             )
             self.model.train()
             for slices in self._batches(start, config.steps):
-                if self.step == decay_start(config) and self.step > start:
+                if self.step == decay_start(config):
                     self._save(STABLE)
                 stop = self._train_step(slices)
                 bar.update()

@@ -170,13 +170,8 @@ class NativeStep:
     def __call__(
         self, new: list[int] | Tensor, mask: Tensor | None = None, every: bool = False
     ) -> Scores:
-        """Run new positions of each row into the cache.
-
-        Args:
-            new: ids, row after row, T of each; or embeddings (B, T, hidden).
-            mask: bool (B, S + T), True for real tokens, padding on the left; None: all are.
-            every: whether all positions are scored. Then, and for a few, each gets the numbers
-                that it would get alone.
+        """As `Runner` is called. With `every`, and of a few, each row gets the numbers that it would
+        get alone.
         """
         T = new.shape[1] if isinstance(new, Tensor) else len(new) // self.cache.batch
         self.cache.require(T)

@@ -250,6 +250,13 @@ def test_an_hour_is_not_read_whole(tmp_path, monkeypatch):
         assert len(load_audio((tone(100, 40), 16_000))) == 480_000
 
 
+def test_a_header_that_tells_less_than_there_is_does_not_contradict_the_notice(monkeypatch):
+    blocks = (np.zeros(16_000, np.float32) for _ in range(40))
+    monkeypatch.setattr("inference.audio.open_audio", lambda source, limits: ("vbr.mp3", blocks, 20.0))
+    with pytest.warns(Notice, match="vbr.mp3 is more than 30 s long: only the first 30 s"):
+        assert len(load_audio("vbr.mp3")) == 480_000
+
+
 def test_loud_audio_is_scaled_not_clipped():
     heard = load_audio((tone(440) * 10, 16_000))
     assert np.abs(heard).max() == pytest.approx(1.0)

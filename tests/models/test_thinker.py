@@ -110,10 +110,13 @@ def test_a_key_that_does_not_fit_is_named(tmp_path, change):
         Thinker.from_pretrained(tmp_path)
 
 
-def test_a_config_that_changes_the_maths_is_refused(tmp_path):
+@pytest.mark.parametrize(
+    ("key", "value", "words"),
+    [("rope_scaling", {"rope_type": "yarn", "factor": 4.0}, "RoPE"), ("hidden_act", "gelu", "silu")],
+)
+def test_a_config_that_changes_the_maths_is_refused(key, value, words, tmp_path):
     make().save_pretrained(tmp_path)
     config = json.loads((tmp_path / "config.json").read_text())
-    config["rope_scaling"] = {"rope_type": "yarn", "factor": 4.0}
-    (tmp_path / "config.json").write_text(json.dumps(config))
-    with pytest.raises(UserError, match="RoPE"):
+    (tmp_path / "config.json").write_text(json.dumps(config | {key: value}))
+    with pytest.raises(UserError, match=words):
         Thinker.from_pretrained(tmp_path)

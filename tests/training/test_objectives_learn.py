@@ -339,3 +339,17 @@ def test_from_broken_targets_it_is_not_learnt(stage, paths, monkeypatch):
         monkeypatch.setattr(module, "mel_loss", lambda made, true: mel_loss(made, true.roll(1, 0)))
     fallen = trained(stage, paths, BROKEN[stage])
     assert all(fallen[name] > most for name, most in FALLS[stage].items() if name != "loss"), fallen
+
+
+@pytest.mark.parametrize("stage", ["codec", "vocoder"])
+@pytest.mark.parametrize("world", [2, 4])
+def test_slices_of_a_batch_are_the_batch(stage, world, paths):
+    """Whatever is drawn for a crop, and whether it passes the codec, belongs to its place in the batch."""
+    objective = load_stage(stage).build(section(stage), paths)
+    whole = objective.batch(3, 0, 1)["mel"]
+    parts = torch.cat([objective.batch(3, rank, world)["mel"] for rank in range(world)])
+    assert torch.allclose(parts, whole, atol=1e-3)
+    if stage == "vocoder":
+        true = log_mel(objective.batch(3, 0, 1)["wave"])
+        as_it_is = (whole - true).abs().amax((1, 2)) < 1e-5
+        assert as_it_is.tolist() == [i % 4 == 0 for i in range(len(whole))]

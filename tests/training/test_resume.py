@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -95,6 +96,14 @@ def test_longer_run_ends_as_if_asked_at_first(tmp_path: Path, unbroken: dict) ->
     record = json.loads((tmp_path / "final" / "training.json").read_text())
     assert record["steps"] == STEPS
     assert record["seconds"] > 0
+
+
+def test_a_run_stopped_where_its_decay_begins_goes_on_longer(tmp_path: Path, unbroken: dict) -> None:
+    train(tmp_path, steps=30)
+    (tmp_path / "state_stable.safetensors").rename(tmp_path / "state.safetensors")  # as if stopped at 21
+    shutil.rmtree(tmp_path / "final")
+    train(tmp_path, steps=30)
+    assert_same(train(tmp_path, steps=STEPS), unbroken)
 
 
 def test_the_record_tells_each_sitting(tmp_path: Path, monkeypatch) -> None:

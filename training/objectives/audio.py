@@ -33,6 +33,7 @@ from data.speech.word_samples import PAIRS, WORDS
 from models.audio import AudioConfig, AudioEncoder, audio_tokens, within
 from models.ctc import ALPHABET, CTC_FRAMES, to_alphabet
 from models.errors import UserError
+from models.mel import FRAME_RATE
 from models.ngram_lm import FILE
 from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
@@ -152,7 +153,7 @@ class AudioTask(nn.Module):
         tokens = audio_tokens(batch["lengths"])  # (B,)
         log_probs = self.audio.ctc_log_probs(encoded)  # (B, CTC_FRAMES * n, labels)
         ctc = ctc_loss(log_probs, tokens * CTC_FRAMES, batch["letters"])
-        weight = sum(len(row) for row in batch["letters"])  # nats per letter
+        weight = sum(len(row) for row in batch["letters"])  # letters: the loss is in nats per letter
         consistency = disagreement(log_probs, tokens * CTC_FRAMES)
         text = self.token_loss(encoded, log_probs, batch)
         share = (TOKENS_FROM - ctc.detach() / weight).clamp(0.0, 1.0)
@@ -222,7 +223,7 @@ class AudioObjective:
     def fits(self, record: dict, rate: float = 1.0) -> bool:
         """Whether CTC has a frame for every letter and text token, said `rate` times as fast."""
         letters, ids = to_alphabet(record["text"]), self.tokenizer.encode(record["text"])
-        tokens = audio_tokens(int(record["seconds"] * 100 / rate)) - 1  # the mel may be a frame shorter
+        tokens = audio_tokens(int(record["seconds"] * FRAME_RATE / rate)) - 1  # the mel may be shorter
         fits = ctc_frames_needed(letters) <= CTC_FRAMES * tokens and ctc_frames_needed(ids) <= tokens
         return bool(letters) and fits
 
@@ -241,7 +242,7 @@ class AudioObjective:
     def rate(self, number: int) -> float:
         """How fast group `number` is said: all of its clips alike, so that they stay of like length.
 
-        Its own speed where CTC would have too few frames at the one drawn.
+        The same in every epoch, and its own speed where CTC would have too few frames at the one drawn.
         """
         rng = np.random.default_rng([self.seed, number])
         if rng.random() >= self.tempo:

@@ -20,7 +20,7 @@ VALIDATION_CROPS = 64
 
 
 def mel_loss(made: Tensor, true: Tensor) -> Tensor:
-    """Mean |error| + mean error² in nats, of mels (B, 128, T)."""
+    """Mean |error| (nats) + half the mean error² (nats²), of mels (B, 128, T)."""
     return F.l1_loss(made, true) + 0.5 * F.mse_loss(made, true)
 
 

@@ -24,7 +24,7 @@ from models.alignment import align
 from models.codec import MelCodec
 from models.frontend import VOICES, Frontend, FrontendConfig
 from models.g2p import G2PConfig, can_learn, letters_to_ids
-from models.mel import log_mel
+from models.mel import HOP, log_mel
 from models.phones import IDS, MARKS, PAD_ID
 from models.prosody import ProsodyConfig
 from models.talker import Script, Talker, TalkerConfig
@@ -35,21 +35,21 @@ POOL = 16  # batches drawn together and sorted by length, so that little is padd
 WRONG_CODE = 0.10  # share of heard codes replaced by random ones
 DEAF_FRAME = 0.15  # share of frames whose past is not heard at all
 CODEBOOK_WEIGHTS = (1.0, 0.6, 0.4, 0.3, 0.25, 0.2, 0.2, 0.2)  # the first carries most of what is understood
-DURATION_WEIGHT, PITCH_WEIGHT, G2P_WEIGHT = 2.0, 2.0, 0.5
+PROSODY_WEIGHT, G2P_WEIGHT = 2.0, 0.5
 WORDS, WORDS_POOL = 128, 4  # words a step for the grapheme-to-phone model, and draws per word
 VALIDATION_UTTERANCES = 24  # of each set
 Entry = tuple[str, tuple[str, ...]]  # a word and its phones
 
 
 class Utterances:
-    """Aligned utterances as tensors, with their codes; each is computed once and kept."""
+    """Aligned utterances as tensors, with their codes; each is computed once and kept.
+
+    Args:
+        asked: share of short statements that become questions; the end of questions then rises
+            (data/speech/rising.py). None: as the teachers said them.
+    """
 
     def __init__(self, folders: dict[Path, int], codec: MelCodec, asked: float | None = None):
-        """
-        Args:
-            asked: share of short statements that become questions; the end of questions then rises
-                (data/speech/rising.py). None: as the teachers said them.
-        """
         self.codec, self.asked = codec, asked
         self.readers = [ShardReader(folder) for folder in folders]
         self.picks = [
@@ -58,7 +58,7 @@ class Utterances:
             for i in range(min(count, len(reader)))
         ]
         self.records = [self.readers[r].record(i) for r, i in self.picks]
-        self.frames = [record["phones"][-1][2] for record in self.records]  # seconds
+        self.seconds = [record["phones"][-1][2] for record in self.records]
         self.kept: dict[int, dict[str, Tensor]] = {}
 
     def __len__(self) -> int:
@@ -84,7 +84,7 @@ class Utterances:
                 turned = random.Random(f"asked-{n}").random() < self.asked
                 item = rising.raised(rising.asked(item) if turned else item)
             wave = torch.from_numpy(item["wave"].astype(np.float32) / 32768.0)
-            spare = -len(wave) % (4 * 160)  # fill the last code frame with silence
+            spare = -len(wave) % (self.codec.config.stack * HOP)  # fill the last code frame with silence
             with torch.autocast("cpu", enabled=False):
                 mel = log_mel(F.pad(wave, (0, spare)))
                 codes = self.codec.encode(mel[None])[0]  # (T, K)
@@ -170,7 +170,7 @@ class TalkerTask(nn.Module):
         duration, pitch = self.frontend.prosody.loss(
             phones, script.starts, script.marks, script.voice, batch["seconds"], script.hertz
         )
-        total = total + (DURATION_WEIGHT * duration + PITCH_WEIGHT * pitch) * weight / count
+        total = total + PROSODY_WEIGHT * (duration + pitch) * weight / count
         logs |= {"duration": (duration.detach(), count), "pitch": (pitch.detach(), count)}
         sounds = batch["words"]["sounds"]
         spelling = self.frontend.g2p.loss(batch["words"]["letters"], sounds)
@@ -224,7 +224,7 @@ class TalkerObjective:
         """This rank's utterances of similar length, and words to spell."""
         rng = np.random.default_rng((self.seed, step // POOL))
         pool = rng.integers(len(self.train), size=self.size * POOL)
-        pool = pool[np.argsort([self.train.frames[n] for n in pool], kind="stable")]
+        pool = pool[np.argsort([self.train.seconds[n] for n in pool], kind="stable")]
         turn = int(rng.permutation(POOL)[step % POOL])
         mine = slice_bounds(self.size, rank, world)
         batch = self.train.gather([int(pool[turn * self.size + i]) for i in mine])
@@ -250,12 +250,12 @@ class TalkerObjective:
         batch = self.dev.gather(list(range(len(self.dev))))
         batch["words"] = word_batch(self.unseen[:64])
         batch = to_device(batch, next(model.parameters()).device)
-        figures = first_codes(model, batch)
+        figures = mean_losses(model, batch)
         order = torch.randperm(
             batch["phones"].shape[1], generator=torch.Generator().manual_seed(0)
         ).to(batch["phones"].device)
         shuffled = batch | {"phones": batch["phones"][:, order]}
-        figures["shuffled_code_0"] = first_codes(model, shuffled)["code_0"]
+        figures["shuffled_code_0"] = mean_losses(model, shuffled)["code_0"]
         made = model.frontend.g2p.phones([word for word, _ in self.unseen])
         right = [m == [IDS[p] for p in t] for m, (_, t) in zip(made, self.unseen, strict=True)]
         figures["words_right"] = sum(right) / len(right)
@@ -283,7 +283,7 @@ def frontend_config(sizes: dict) -> FrontendConfig:
     return FrontendConfig(voices=dict(VOICES), g2p=vars(g2p), prosody=vars(prosody))
 
 
-def first_codes(model: TalkerTask, batch: dict) -> dict[str, float]:
+def mean_losses(model: TalkerTask, batch: dict) -> dict[str, float]:
     """Losses per frame, phone and spelled phone."""
     loss = model(batch)
     return {

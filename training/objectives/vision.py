@@ -29,14 +29,15 @@ from models.vision import VisionConfig, VisionEncoder
 from training.media import picture
 from training.objective import Loss, Paths, epoch_order, slice_bounds, to_device
 from training.photos import PhotoBatches, load
-from training.reading import WordReader, places
+from training.reading import EMPTY, WordReader, places
 
 LETTER_SLOTS = 4  # 16-pixel patches of a token, in each of which one letter is told
 LETTER_WEIGHT = 0.5  # of a patch with a letter, beside 1 of a cell with a thing
-BACKGROUND = 0.2  # weight of a cell with nothing in it: most cells are empty
+GROUND_WEIGHT = 4.0  # of a picture's ground
 NO_COLOR = -1  # of a ground with several: there is nothing to learn about it
 SMOOTHING = 0.1  # of the photographs' names: what is said should not be surer than it is right
 PHOTO_WEIGHT = 0.25  # of a photograph, beside 1 of a scene
+SCALE = 10.0  # that the whole is divided by: of the order of 1 once it learns
 DEV_IMAGES = 256
 
 
@@ -67,7 +68,7 @@ class VisionTask(nn.Module):
         logits = self.heads["letters"](tokens).float().unflatten(2, (LETTER_SLOTS, -1))
         there = (letters > 0).float()  # (B, 49, 4)
         loss = F.cross_entropy(logits.flatten(0, 2), letters.flatten(), reduction="none")
-        weights = LETTER_WEIGHT * (there + BACKGROUND * (1 - there) * there.amax((1, 2), True))
+        weights = LETTER_WEIGHT * (there + EMPTY * (1 - there) * there.amax((1, 2), True))
         right = ((logits.argmax(-1) == letters) * there).sum().detach()
         return (loss * weights.flatten()).sum(), (right, there.sum().clamp_min(1e-6))
 
@@ -97,13 +98,14 @@ class VisionTask(nn.Module):
             loss = F.cross_entropy(logits.flatten(0, 1), cells[:, i].flatten(), reduction="none")
             about_sign = plane == "sign" or plane.startswith("digit")
             where = (sign if about_sign else thing).flatten().float()
-            weights = where + BACKGROUND * (1 - thing.flatten().float()) * (plane == "object")
+            weights = where + EMPTY * (1 - thing.flatten().float()) * (plane == "object")
             total = total + (loss * weights).sum()
             right = (logits.argmax(-1) == cells[:, i]).flatten() * where
             logs[plane] = (right.sum().detach(), where.sum().clamp_min(1e-6))
         logits = self.heads["background"](tokens.mean(1)).float()  # (B, colours)
         ground = batch["background"]
-        total = total + 4 * F.cross_entropy(logits, ground, reduction="sum", ignore_index=NO_COLOR)
+        loss = F.cross_entropy(logits, ground, reduction="sum", ignore_index=NO_COLOR)
+        total = total + GROUND_WEIGHT * loss
         right, known = (logits.argmax(-1) == ground).sum().detach(), (ground != NO_COLOR).float().sum()
         logs["background"] = (right, known.clamp_min(1e-6))
         read, told = self.reader(tokens, cells, batch["background"], batch["where"])
@@ -111,7 +113,7 @@ class VisionTask(nn.Module):
         if "photos" in batch:
             named, told = self.photo_loss(batch["photos"])
             total, logs = total + PHOTO_WEIGHT * named, logs | told
-        return Loss(total / 10, len(tokens), logs)
+        return Loss(total / SCALE, len(tokens), logs)
 
 
 class VisionObjective:
@@ -144,7 +146,7 @@ class VisionObjective:
         scenes = [Scene.from_dict(r["scene"]) for r in records]
         letters = np.stack([letter_labels(scene) for scene in scenes])
         where = [places(scene, r["cells"]) for scene, r in zip(scenes, records, strict=True)]
-        letters = torch.from_numpy(letters).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))
+        letters = torch.from_numpy(letters).unflatten(2, (-1, 2)).unflatten(1, (-1, 2))  # (B, 7, 2, 7, 2)
         named = ["", *COLORS]
         colors = [named.index(r["scene"]["background"]["color"]) + NO_COLOR for r in records]
         return {

@@ -23,11 +23,11 @@ from models.discriminator import (
 )
 from models.mel import log_mel
 from models.vocoder import Vocoder, VocoderConfig
-from training.objective import Loss, Paths, to_device
+from training.objective import Loss, Paths, slice_bounds, to_device
 from training.speech import crops, prepare_speech
 
 CROP_SECONDS = 0.64  # 64 mel frames, 16 code frames
-CODEC_SHARE = 0.75  # of the crops: that is what it will mostly hear
+TRUE_EVERY = 4  # a crop in four is heard as it is, the rest through the codec, as it will mostly be
 RESOLUTIONS = ((256, 64), (512, 128), (1024, 160), (2048, 400))  # (window, hop) in samples
 SAMPLED = 2  # resolutions a step: spectra cost more than the network
 MEL_WEIGHT = 1.0
@@ -63,7 +63,7 @@ class VocoderTask(nn.Module):
         wave, mel = batch["wave"], batch["mel"]  # (B, samples), (B, 128, T)
         made = self.vocoder(mel)  # (B, samples)
         with torch.autocast(wave.device.type, enabled=False):
-            picks = torch.randperm(len(RESOLUTIONS))[:SAMPLED] if self.training else range(4)
+            picks = torch.randperm(len(RESOLUTIONS))[:SAMPLED] if self.training else range(len(RESOLUTIONS))
             spectra = [spectral_loss(made, wave, *RESOLUTIONS[int(i)]) for i in picks]
             fit = torch.stack(spectra).mean()
             mel_fit = F.l1_loss(log_mel(made), log_mel(wave))
@@ -110,9 +110,10 @@ class VocoderObjective:
         """True waveforms and their mels, some of them heard through the codec."""
         wave = torch.from_numpy(self.train.batch(step, self.size, rank, world))  # (B, samples)
         mel = log_mel(wave)  # (B, 128, T)
-        through = round(CODEC_SHARE * len(mel))
-        with torch.autocast("cpu", enabled=False):
-            mel[:through] = self.codec.decode(self.codec.encode(mel[:through]))
+        coded = torch.tensor([i % TRUE_EVERY > 0 for i in slice_bounds(self.size, rank, world)])
+        if coded.any():
+            with torch.autocast("cpu", enabled=False):
+                mel[coded] = self.codec.decode(self.codec.encode(mel[coded]))
         return {"wave": wave, "mel": mel, "adversary": step >= self.adversary_from}
 
     def validate(self) -> dict[str, float]:
