@@ -31,6 +31,7 @@ from benchmarks.serving import bench_serve
 from benchmarks.share import bench_share
 from benchmarks.speculation import bench_speculative
 from benchmarks.start import bench_start
+from evaluation.setting import weights_hash
 from evaluation.speeds import save_speeds
 from inference.omni import Omni
 from inference.output import check_writable
@@ -86,8 +87,8 @@ def main(argv: list[str] | None = None) -> int:
     for path in filter(None, (args.out, args.results)):  # before hours of work
         check_writable(path)
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
-    results = {"threads": torch.get_num_threads(), "dtype": args.dtype}
-    results |= {"rounds": args.rounds, "tokens": args.tokens}
+    results = {"weights": weights_hash(Path(omni.folder)), "threads": torch.get_num_threads()}
+    results |= {"dtype": args.dtype, "rounds": args.rounds, "tokens": args.tokens}
     for name in chosen:
         results[name] = BENCHES[name](omni, args.rounds, args.tokens)
         for row, figures in results[name].items():

@@ -10,11 +10,7 @@ from __future__ import annotations
 import os
 import sys
 
-# Read by OpenMP when torch is imported. Threads that sleep leave the cores to other processes, but
-# the Talker's many small steps then take four times as long: speech is timed.
-os.environ.setdefault(
-    "OMP_WAIT_POLICY", "active" if {"speech", "vocoder", "all"} & set(sys.argv) else "passive"
-)
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # as the programs that are measured
 
 import argparse
 import importlib
@@ -28,6 +24,7 @@ from evaluation.tables import stale, write
 from models.errors import Parser, UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
+RESULTS = ROOT / "docs" / "results.json"  # the figures of the documents
 SECTIONS = (
     *("text", "vision", "audio", "long", "joint", "sounds", "interleaved"),
     *("speech", "vocoder", "normalisation", "memory", "recipe"),
@@ -46,7 +43,7 @@ def parse_arguments(arguments: list[str] | None = None) -> argparse.Namespace:
     add("--real_dir", type=Path, help="real data (../shared/data when it exists)")
     add("--memory_dir", type=Path, default=ROOT / "checkpoints" / "memory_tiny", help="memory bank")
     add("--limit", type=int, help="at most so many items of each set: quicker, wider intervals")
-    add("--out", type=Path, default=ROOT / "docs" / "results.json", help="where figures go")
+    add("--out", type=Path, default=RESULTS, help="where figures go")
     add("--check", action="store_true", help="with tables: exit 1 if a table or plot is out of date")
     return parser.parse_args(arguments)
 
@@ -67,7 +64,7 @@ def find_setting(args: argparse.Namespace) -> Setting:
 def measure(section: str, setting: Setting, out: Path) -> None:
     """One section, into the file."""
     needed = [] if section == "normalisation" else [setting.ckpt_dir]  # rules have no weights
-    needed += [setting.thinker_dir] if section == "text" else []
+    needed += {"text": [setting.thinker_dir], "memory": [setting.memory_dir]}.get(section, [])
     for folder in needed:
         if not folder.is_dir():
             raise UserError(f"no checkpoint at {folder}: train it, or name one by --ckpt_dir")
@@ -84,6 +81,8 @@ def main(arguments: list[str] | None = None) -> int:
         raise UserError("--check goes with tables")
     if args.section != "tables":
         setting = find_setting(args)
+        if args.limit is not None and args.out.resolve() == RESULTS:
+            raise UserError("--limit is for a quick look: name a file of its own by --out")
         read_results(args.out)  # refused before hours of work
         for section in SECTIONS if args.section == "all" else (args.section,):
             measure(section, setting, args.out)
@@ -93,9 +92,7 @@ def main(arguments: list[str] | None = None) -> int:
         for path in old:
             print(f"{path} differs from {args.out}; run `python evaluate.py tables`")
         return 1 if old else 0
-    if args.out.resolve() != (ROOT / "docs" / "results.json").resolve() and (
-        args.section != "tables"
-    ):
+    if args.out.resolve() != RESULTS and args.section != "tables":
         return 0  # figures measured into another file are not those of the documents
     for path in write(ROOT, results) + write_plots(ROOT, results):
         print(f"renewed: {path}")

@@ -51,8 +51,15 @@ def load_dtypes(omni: Omni) -> dict[str, Omni]:
     return {dtype: Omni.from_pretrained(omni.folder, dtype=dtype) for dtype in DTYPES}
 
 
+def compiled(omni: Omni, config: GenerateConfig) -> None:
+    """Wait for the compiler, so that no round is timed without its code."""
+    thinker = thinker_of(omni.model)
+    Runner(thinker, thinker.new_cache(1, 1), config, wait=True)
+
+
 def decoder(omni: Omni, prompt: Prompt, config: GenerateConfig) -> Callable[[], int]:
     """Decodes after a prompt that stays read, so that only new tokens are timed; counts them."""
+    compiled(omni, config)
     generator = Generator(omni.model, config)
     generator.generate(prompt)
 
@@ -79,8 +86,8 @@ def rereader(omni: Omni, prompt: Prompt, tokens: int) -> Callable[[], int]:
 
 def reader(omni: Omni, prompt: Prompt, native: str = "auto") -> Callable[[], int]:
     """Reads a prompt and chooses the first token; counts those of the prompt."""
-    config, thinker = settings(omni, 1, native=native), thinker_of(omni.model)
-    Runner(thinker, thinker.new_cache(1, 1), config, wait=True)  # compiled before time counts
+    config = settings(omni, 1, native=native)
+    compiled(omni, config)
     generator = Generator(omni.model, config)
 
     def run() -> int:

@@ -62,10 +62,10 @@ def bench_serve(omni, rounds: int, tokens: int) -> dict[str, dict[str, float]]:
 
 def measure_memory(port: int, pid: int) -> dict[str, float]:
     """Half of the clients leave midway: memory after EARLY and after LATE requests."""
-    texts = [body for body in requests(60) if body["kind"] == "text"]
+    texts = [body for body in requests(len(KINDS) * LATE, 1000) if body["kind"] == "text"]
     memory = {}
-    for count, name in ((EARLY, "mb_early"), (LATE - EARLY, "mb_late")):
-        crowd(port, [texts[i % len(texts)] for i in range(count)], LEAVERS, leave=True)
+    for name, asked in (("mb_early", texts[:EARLY]), ("mb_late", texts[EARLY:])):
+        crowd(port, asked, LEAVERS, leave=True)
         memory[name] = megabytes("VmRSS", Path(f"/proc/{pid}/status"))
     return memory | {"growth": memory["mb_late"] / memory["mb_early"]}
 
@@ -84,18 +84,18 @@ def figures(
     return {"requests": len(took), "seconds": seconds, "tokens_per_second": speed} | firsts
 
 
-def requests(count: int) -> list[dict]:
-    """Text, a picture, a spoken answer, in turn; no picture comes twice."""
+def requests(count: int, first: int = 1) -> list[dict]:
+    """Text, a picture, a spoken answer, in turn; nothing comes twice, as the server knows what it read."""
     from PIL import Image
 
     picture = Image.open(ROOT / "examples/sample_image.png").convert("RGB")
     made = []
     for i in range(count):
-        kind, text = KINDS[i % len(KINDS)], QUESTIONS[i // len(KINDS) % len(QUESTIONS)]
+        kind, text = KINDS[i % len(KINDS)], f"{first + i}: {QUESTIONS[i // len(KINDS) % len(QUESTIONS)]}"
         body = {"model": "muomni", "stream": True, "stream_options": {"include_usage": True}}
         content = text
         if kind == "picture":
-            picture.putpixel((0, 0), (i % 256, i // 256, 128))
+            picture.putpixel((0, 0), (i % 256, i // 256, first % 256))
             content = [image_part(picture), {"type": "text", "text": "What do you see?"}]
         if kind == "speech":
             body |= {"modalities": ["text", "audio"], "audio": {"voice": "alloy", "format": "pcm16"}}
@@ -174,4 +174,6 @@ def ask(port: int, body: dict, leave: bool = False) -> Took:
                 tokens = event["usage"]["completion_tokens"]
     finally:
         connection.close()
-    return Took(body["kind"], first or 0.0, time.perf_counter() - begin, tokens)
+    if first is None:
+        raise UserError(f"a request was answered without a word: {body['data'][:200]}")
+    return Took(body["kind"], first, time.perf_counter() - begin, tokens)

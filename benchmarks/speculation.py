@@ -8,6 +8,7 @@ import random
 import statistics
 from time import perf_counter
 
+from benchmarks.contestants import compiled
 from data.dialogue.conversation import sample_conversation
 from data.scenes.build import SEEDS, MakeScene
 from data.scenes.render import render_with_cells
@@ -52,6 +53,7 @@ def write(generator: Generator, prompts: list[Prompt]) -> tuple[float, list[list
 def bench_speculative(omni: Omni, rounds: int, tokens: int) -> dict:
     """Each draft beside plain greedy decoding; all must answer the same."""
     config = omni.config(max_new_tokens=tokens)
+    compiled(omni, config)
     drafts = {"lookup": PromptLookup(), "table": NgramDraft(DraftTable.load(SHIPPED))}
     table = {}
     for sort, prompts in {"pictures": pictures(omni), "chats": chats(omni)}.items():

@@ -11,28 +11,30 @@ from __future__ import annotations
 import random
 from collections import defaultdict
 from dataclasses import dataclass
-from itertools import islice
 from pathlib import Path
 
 import numpy as np
 
+from data.readers.speech import listed, sentence_case
 from data.shards import ShardReader, generate
 from data.speech import sentences
 from data.speech.asr_corpus import HearingMaker, build_hearing, dequantise_mel, mel_of
-from data.speech.asr_recorded import PEAK, build_real_hearing, kind_of, recordings
+from data.speech.asr_recorded import MANIFEST_SETS, PEAK, build_real_hearing, kind_of, recordings
 from data.speech.augment import set_peak
 from data.speech.tts import aligned, kokoro
 from data.speech.voices import KOKORO_HELD_OUT
 from evaluation.asking import Asker, another, user_turn
 from evaluation.judge import hear
-from evaluation.results import error_rate, rate
+from evaluation.results import Figure, error_rate, grouped_error_rate, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.words import letter_errors, word_errors
 from inference.omni import Omni
+from models.ctc import to_alphabet
 from models.omni import TRANSCRIBE_QUESTION
 
 CLIPS = 600  # of each set
 SPHINX = 100  # clips that pocketsphinx hears too: it takes seconds for each
+KNOWN_PEOPLE = {"festival:cmu_us_slt_arctic_hts"}  # voices of people whom training heard by another engine
 NOISE_DB = 10.0  # signal to noise of the noisy set
 NATURAL, NATURAL_WORDS = 100, range(12, 26)  # long natural sentences, and how long they are
 
@@ -50,7 +52,8 @@ def measure(setting: Setting) -> Measured:
         said = transcripts(asker, quiet, "transcripts without the n-gram model")
         omni.model.ngram = ngram
         figures["quiet/without_ngram"] = error_rate(compared(quiet, said))
-    figures |= sphinx([maker(setting).wave(i) for i in range(setting.count(SPHINX))], setting, "quiet")
+    few = [maker(setting).wave(i) for i in range(setting.count(SPHINX))]
+    figures |= sphinx(asker, few, setting, "quiet")
     figures |= transcribe(asker, records(heard(setting, NOISE_DB), n), "noisy")
     if kokoro.available():
         figures |= transcribe(asker, natural(setting), "natural")
@@ -62,12 +65,19 @@ def measure_recorded(asker: Asker, setting: Setting, n: int) -> Measured:
     folder = setting.data_dir / "hearing_real_test"
     if not folder.exists():
         build_real_hearing(folder, setting.real_dir, "test")
-    figures = transcribe(asker, records(ShardReader(folder), n, ("sentence",)), "recorded")
-    read = (one for one in recordings(setting.real_dir, "test") if kind_of(one) == "sentence")
-    waves = [
-        ({"text": one.text}, set_peak(one.wave, PEAK)) for one in islice(read, setting.count(SPHINX))
+    taught = {
+        to_alphabet(sentence_case(one["text"]))
+        for name in MANIFEST_SETS if (setting.real_dir / name).is_dir()
+        for one in listed(setting.real_dir / name, "train")
+    }
+    new = [r for r in records(ShardReader(folder), n, ("sentence",)) if to_alphabet(r["text"]) not in taught]
+    figures = transcribe(asker, new, "recorded")
+    read = [
+        ({"text": one.text}, set_peak(one.wave, PEAK)) for one in recordings(setting.real_dir, "test")
+        if kind_of(one) == "sentence" and to_alphabet(one.text) not in taught
     ]
-    figures |= sphinx(waves, setting, "recorded")
+    few = random.Random(SEED).sample(read, min(setting.count(SPHINX), len(read)))  # of every speaker
+    figures |= sphinx(asker, few, setting, "recorded")
     words = records(ShardReader(folder), n, ("word", "digits"))
     said = transcripts(asker, words, "commands")
     right = [errors == 0 for errors, _ in compared(words, said)]
@@ -143,27 +153,46 @@ def compared(records: list[dict], said: list[str]) -> list[tuple[int, int]]:
 
 
 def transcribe(asker: Asker, records: list[dict], name: str) -> Measured:
-    """Word and letter error rates of one set, in all and by voice, corpus and kind of text."""
+    """Word and letter error rates of one set, in all and by voice, corpus and kind of text.
+
+    Recordings of a speaker hang together; a synthetic voice is one of few, and none of chance.
+    """
     said = transcripts(asker, records, f"transcripts, {name}")
     truth = [record["text"] for record in records]
     pairs = compared(records, said)
     letters = [letter_errors(t, s) for t, s in zip(truth, said, strict=True)]
     wrong = [word_errors(t, said[i]) for t, i in zip(truth, another(len(said)), strict=True)]
     figures = {
-        f"{name}/wer": error_rate(pairs),
-        f"{name}/cer": error_rate(letters),
-        f"{name}/shuffled": error_rate(wrong),
+        f"{name}/wer": by_speaker(records, pairs),
+        f"{name}/cer": by_speaker(records, letters),
+        f"{name}/shuffled": by_speaker(records, wrong),
     }
     groups: dict[str, list] = defaultdict(list)
     for record, pair in zip(records, pairs, strict=True):
-        who = record["voice"] if record["corpus"] == "synthetic" else record["corpus"]
+        made = record["corpus"] == "synthetic"
+        who = record["voice"] if made else record["corpus"]
         groups[f"{name}/voice/{who}"].append(pair)
         groups[f"{name}/kind/{record['kind']}"].append(pair)
+        if made and record["voice"] not in KNOWN_PEOPLE:
+            groups[f"{name}/new_voices"].append(pair)
     return figures | {key: error_rate(groups[key]) for key in sorted(groups)}
 
 
-def sphinx(made: list[tuple[dict, np.ndarray]], setting: Setting, name: str) -> Measured:
-    """pocketsphinx, with its own language model, on the waveforms of a set's first clips."""
+def by_speaker(records: list[dict], pairs: list[tuple[int, int]]) -> Figure:
+    """The error rate; recordings of one person hang together."""
+    groups: dict[object, list] = defaultdict(list)
+    for number, (record, pair) in enumerate(zip(records, pairs, strict=True)):
+        groups[number if record["corpus"] == "synthetic" else record["voice"]].append(pair)
+    return grouped_error_rate([*groups.values()])
+
+
+def sphinx(asker: Asker, made: list[tuple[dict, np.ndarray]], setting: Setting, name: str) -> Measured:
+    """pocketsphinx, with its own language model, on some waveforms of a set; ours on the same."""
+    texts = [record for record, _ in made]
     said = hear([wave for _, wave in made], setting.workers, desc="pocketsphinx")
-    pairs = compared([record for record, _ in made], said)
-    return {f"{name}/pocketsphinx": error_rate(pairs)}
+    turns = [user_turn(TRANSCRIBE_QUESTION, mels=[dequantise_mel(mel_of(wave))]) for _, wave in made]
+    ours = asker.ask(turns, f"pocketsphinx's clips, {name}")
+    return {
+        f"{name}/pocketsphinx": error_rate(compared(texts, said)),
+        f"{name}/beside_pocketsphinx": error_rate(compared(texts, ours)),
+    }

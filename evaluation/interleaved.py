@@ -70,8 +70,8 @@ def draw_dialogues(setting: Setting) -> list[list[Segment]]:
     photos = setting.data_dir / "photos_test"
     if setting.real_dir is not None:
         build_photos(photos, setting.real_dir, "test")
-    if photos.is_dir():
-        readers["photo"] = ShardReader(photos)
+        if photos.is_dir():
+            readers["photo"] = ShardReader(photos)
     sources = {
         kind: lambda rng, reader=reader: reader[rng.randrange(len(reader))]
         for kind, reader in readers.items()

@@ -13,7 +13,7 @@ from data.scenes.photos import build_photos, named, photo_question
 from data.scenes.scoring import normalise
 from data.shards import ShardReader
 from evaluation.asking import Asker, another, user_turn
-from evaluation.results import rate
+from evaluation.results import by_kind, rate
 from evaluation.setting import SEED, Measured, Setting
 from training.media import picture
 
@@ -38,10 +38,16 @@ def ask_photos(asker: Asker, setting: Setting) -> Measured:
     few = random.Random(SEED).sample(every, min(setting.count(CONTROLS), len(every)))
     checked = asking(asker, shards, "check", few, few, known, "photos, yes or no")
     figures["photo/check"] = rate(checked)
+    return figures | shuffled(asker, shards, few, known)
+
+
+def shuffled(asker: Asker, shards: ShardReader, few: list[int], known: list[str]) -> Measured:
+    """The controls: another photograph is shown."""
     wrong = [few[i] for i in another(len(few))]
-    shuffled = asking(asker, shards, "name", few, wrong, known, "photos, shuffled")
-    figures["photo_shuffled/all"] = rate(shuffled)
-    return figures
+    sets = [shards.record(i)["corpus"] for i in few]
+    right = asking(asker, shards, "name", few, wrong, known, "photos, shuffled")
+    checked = asking(asker, shards, "check", few, wrong, known, "photos, yes or no, shuffled")
+    return by_kind("photo_shuffled", sets, right) | {"photo_shuffled/check": rate(checked)}
 
 
 def photographed(setting: Setting) -> list[str]:

@@ -52,7 +52,7 @@ def questions(row: str, say: Callable[[str, int], np.ndarray], count: int) -> Me
     higher, by = [], []
     for n, words in enumerate(pairs(count)):
         said, asked = (final_pitch(say(words + mark, n)) for mark in ".?")
-        higher.append(asked > said)
+        higher.append(bool(said and asked) and asked > said)
         if said and asked:
             by.append(12 * float(np.log2(asked / said)))
     return {f"{row}/rises": rate(higher), f"{row}/rise": mean(by, "semitones")}

@@ -15,7 +15,7 @@ from evaluation.intervals import bootstrap, wilson
 from models.errors import UserError
 from models.files import replacing
 
-SEED = 3  # of everything drawn for evaluation; training uses 1 and validation 2
+SEED = 3  # of everything drawn for evaluation; no training data is drawn with it by default
 
 
 @dataclass(frozen=True)
@@ -36,13 +36,32 @@ def rate(right: list[bool]) -> Figure:
     return Figure(sum(right) / len(right), low, high, len(right), SEED, "rate")
 
 
-def by_kind(name: str, kinds: list[str], right: list[bool]) -> dict[str, Figure]:
-    """The rate of all, as `name/all`, and of each kind."""
-    groups: dict[str, list[bool]] = defaultdict(list)
-    for kind, r in zip(kinds, right, strict=True):
-        groups[kind].append(r)
-    figures = {f"{name}/all": rate(right)}
-    return figures | {f"{name}/{kind}": rate(groups[kind]) for kind in sorted(groups)}
+def by_kind(
+    name: str, kinds: list[str], right: list[bool], groups: list | None = None
+) -> dict[str, Figure]:
+    """The rate of all, as `name/all`, and of each kind.
+
+    Args:
+        groups: what each item belongs to, if several hang together, as the turns of a chat do.
+    """
+    of = list(range(len(right))) if groups is None else groups
+    places = defaultdict(list, {"all": list(range(len(right)))})
+    for place, kind in enumerate(kinds):
+        places[kind].append(place)
+    figures = {}
+    for kind in sorted(places):
+        together: dict[object, list[bool]] = defaultdict(list)
+        for place in places[kind]:
+            together[of[place]].append(right[place])
+        figures[f"{name}/{kind}"] = rate_of([*together.values()])
+    return figures
+
+
+def rate_of(groups: list[list[bool]]) -> Figure:
+    """Share of successes: independent where each group has one."""
+    if max(map(len, groups)) == 1:
+        return rate([right for group in groups for right in group])
+    return grouped_rate(groups)
 
 
 def grouped_rate(groups: list[list[bool]]) -> Figure:
@@ -60,6 +79,16 @@ def error_rate(pairs: list[tuple[int, int]]) -> Figure:
     errors, counts = [e for e, _ in pairs], [c for _, c in pairs]
     low, high = bootstrap(errors, counts, SEED)
     return Figure(sum(errors) / sum(counts), low, high, len(pairs), SEED, "rate")
+
+
+def grouped_error_rate(groups: list[list[tuple[int, int]]]) -> Figure:
+    """The same of utterances that hang together within a group, as those of a speaker do.
+
+    The interval is of groups drawn anew; of one alone there is none.
+    """
+    errors, counts = ([sum(pair[i] for pair in group) for group in groups] for i in (0, 1))
+    low, high = bootstrap(errors, counts, SEED) if len(groups) > 1 else (None, None)
+    return Figure(sum(errors) / sum(counts), low, high, sum(map(len, groups)), SEED, "rate")
 
 
 def mean(values: list[float], unit: str = "ratio") -> Figure:

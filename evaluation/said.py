@@ -64,11 +64,12 @@ def texts(setting: Setting) -> dict[str, list[str]]:
 
 def said_by(setting: Setting, label: str, count: int) -> list[Said]:
     """The first sentences of a voice, as its teacher says them."""
-    chosen = tuple(texts(setting)[label][:count])
+    own = tuple(texts(setting)[label])
+    count = min(count, len(own))
     folder = setting.data_dir / f"said_{label.replace(':', '_')}"
-    generate(folder, Sayer(label, chosen), len(chosen), SHARD, setting.workers, f"{label} speaks")
+    generate(folder, Sayer(label, own), count, SHARD, setting.workers, f"{label} speaks")
     reader = ShardReader(folder)
-    items = [reader[n] for n in range(len(chosen))]
+    items = [reader[n] for n in range(count)]
     return [Said(item["text"], as_float(item["wave"])) for item in items]
 
 

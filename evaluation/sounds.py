@@ -86,6 +86,6 @@ def ask(asker: Asker, mels: list[torch.Tensor], cases: list[Case], name: str) ->
     shuffled = [([far[i] for i in at], question) for at, question in open_cases]
     others = asker.ask(turns(mels, shuffled), f"questions about {name}, other sounds")
     kinds = [question["kind"] for _, question in cases]
-    return by_kind(name, kinds, marks(cases, answers)) | {
+    return by_kind(name, kinds, marks(cases, answers), [tuple(at) for at, _ in cases]) | {
         f"{name}_shuffled/all": rate(marks(open_cases, others))
     }

@@ -16,6 +16,7 @@ import torch
 from tqdm import tqdm
 
 from data.speech import sentences as corpus
+from data.speech.teachers import SHIPPED
 from data.speech.tts import aligned
 from evaluation import codebooks
 from evaluation.asking import another
@@ -41,8 +42,12 @@ def measure(setting: Setting) -> Measured:
     workers = setting.workers
     taught = teachers(setting)
     figures = talkers(speaker, setting, taught)
+    everyone: list[Heard] = []
     for voice, said in taught.items():
-        figures |= Heard.figures(f"teacher_{voice}", judged(said, workers, f"{voice}'s teacher"))
+        heard = judged(said, workers, f"{voice}'s teacher")
+        figures |= Heard.figures(f"teacher_{voice}", heard)
+        everyone += heard
+    figures |= Heard.figures("teacher", everyone)
     figures |= carried(speaker, setting)
     figures |= asked(speaker, setting)
     figures |= Heard.figures("long", judged(long_sentences(speaker, setting), workers, "80 words"))
@@ -90,10 +95,11 @@ def say(speaker: Speaker, text: str, voice: str, seconds: list) -> Said:
 
 
 def pace(seconds: list[tuple[float, float, float]]) -> Measured:
-    """Computing time beside the sound's, and time to the first sound."""
+    """Computing time beside the sound's, and time to the first sound; of a tenth, to warm up, none."""
+    warm = seconds[len(seconds) // 10 :]
     return {
-        "talker/real_time_factor": mean([took / sound for took, _, sound in seconds]),
-        "talker/first_sound": mean([1000 * first for _, first, _ in seconds], "ms"),
+        "talker/real_time_factor": mean([took / sound for took, _, sound in warm]),
+        "talker/first_sound": mean([1000 * first for _, first, _ in warm], "ms"),
     }
 
 
@@ -115,14 +121,14 @@ def carried(speaker: Speaker, setting: Setting) -> Measured:
 
 
 def asked(speaker: Speaker, setting: Setting) -> Measured:
-    """Whether questions rise: the Talker's in turn by each voice, and one teacher's."""
+    """Whether questions rise: the Talker's in turn by each voice, and its teacher's."""
     voices, count = speaker.voices, setting.count(PAIRS)
 
     def talker(text: str, n: int) -> np.ndarray:
         return speaker.speak(text, voices[n % len(voices)])[0]
 
     def teacher(text: str, n: int) -> np.ndarray:
-        return as_float(aligned.say(text, "hibari", "heart"))
+        return as_float(aligned.say(text, *SHIPPED[n % len(SHIPPED)].split(":")))
 
     return questions("talker", talker, count) | questions("teacher", teacher, count)
 

@@ -30,15 +30,20 @@ def save_speeds(path: Path, results: dict) -> None:
     }
     figures |= {
         f"{bench}/{row}/{unit}": Figure(
-            values[unit], None, None, results["rounds"], 0, "ratio" if row == "ratio" else UNITS[unit]
+            values[unit], None, None, times(values, results), 0, "ratio" if row == "ratio" else UNITS[unit]
         )
         for bench, table in timed.items()
         for row, values in table.items()
         for unit in UNITS
         if unit in values
     }
-    about = {key: results[key] for key in ("threads", "rounds", "tokens")}
+    about = {key: results[key] for key in ("weights", "dtype", "threads", "rounds", "tokens")}
     save_section(path, "speed", old["about"] | dict.fromkeys(timed, about), figures)
+
+
+def times(values: dict, results: dict) -> int:
+    """How many measurements a row is of: its own requests or turns, else the rounds."""
+    return int(values.get("requests") or values.get("turns") or results["rounds"])
 
 
 def growth(results: dict, bench: str) -> dict[str, dict[int, float]]:

@@ -19,9 +19,8 @@ from data.corpus import CorpusOptions, token_stream
 from data.dialogue.conversation import sample_conversation, score_turn, user_sentences
 from data.dialogue.typed import FORMS, typed
 from evaluation.asking import Asker, another, user_turn
-from evaluation.results import Figure, rate
+from evaluation.results import Figure, by_kind, grouped_rate, rate
 from evaluation.setting import SEED, Measured, Setting
-from evaluation.vision import by_kind
 from inference.omni import Omni
 from models.omni import thinker_of
 
@@ -53,11 +52,11 @@ def converse(asker: Asker, count: int, name: str) -> Measured:
         [score_turn(reply, check) for reply, check in zip(replies, chat["checks"], strict=True)]
         for replies, chat in zip(said, chats, strict=True)
     ]
-    figures = by_kind(name, kinds, [r for row in right for r in row])
+    chat = [number for number, row in enumerate(right) for _ in row]  # whose turns hang together
+    figures = by_kind(name, kinds, [r for row in right for r in row], chat)
     figures[f"{name}/first"] = rate([row[0] for row in right])
-    later = [r for row in right for r in row[1:]]
-    if later:
-        figures[f"{name}/later"] = rate(later)
+    if later := [row[1:] for row in right if row[1:]]:
+        figures[f"{name}/later"] = grouped_rate(later)
     crossed = zip(another(count), chats, strict=True)
     wrong = [score_turn(said[i][0], chat["checks"][0]) for i, chat in crossed]
     figures[f"{name}/shuffled"] = rate(wrong)

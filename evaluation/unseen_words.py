@@ -32,7 +32,9 @@ def held_out_words(setting: Setting, count: int) -> list[str]:
     """The most frequent words that neither the lexicon nor the Talker's training taught."""
     taught: set[str] = set()
     for folder in (setting.data_dir / "heart_train", setting.data_dir / "kokoro_train"):
-        reader = ShardReader(folder) if folder.is_dir() else ()
+        if not folder.is_dir():
+            raise UserError(f"{folder} is missing: which words were taught cannot be told (--data_dir)")
+        reader = ShardReader(folder)
         for i in range(len(reader)):
             taught |= set(reader.record(i)["words"])
     words = []

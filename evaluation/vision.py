@@ -72,7 +72,7 @@ def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
 
 
 def majority(questions: list[dict]) -> list[str]:
-    """For each question its kind's most frequent answer here: the best blind guess there is."""
+    """For each question its kind's most frequent answer here: one constant answer a kind."""
     counts: dict[str, Counter] = defaultdict(Counter)
     for q in questions:
         counts[q["kind"]][q["answer"]] += 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -18,7 +19,6 @@ CONFIGS = Path(__file__).resolve().parent.parent / "configs"
 FREE = {"steps", "accumulate", "parallel", "prefetch", "compile"}
 FREE |= {"checkpoint_minutes", "validate_every", "log_every"}
 
-# Settings of the Thinker's network that presets leave at their defaults.
 OPTIONS = {  # settings of the stage thinker that no preset has
     "model": {"attention", "semantic_dim", "geometric_dim", "value_dim"}, "data": {"extra"},
 }
@@ -63,6 +63,11 @@ class TrainConfig:
         for name in ("steps", "batch_size", "accumulate", "validate_every", "log_every"):
             if getattr(self, name) < 1:
                 raise UserError(f"train.{name} must be at least 1, not {getattr(self, name)}")
+        for name in ("lr", "clip"):
+            if not 0.0 < getattr(self, name) < math.inf:
+                raise UserError(f"train.{name} must be above 0 and finite, not {getattr(self, name)}")
+        if self.prefetch < 0:
+            raise UserError(f"train.prefetch must be at least 0, not {self.prefetch}")
         if not 0.0 <= self.decay_fraction <= 1.0:
             raise UserError(f"train.decay_fraction must be in 0..1, not {self.decay_fraction}")
 

@@ -15,8 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from data.dialogue.out_of_scope import quiz
-from models.checkpoint import read_tensors, write_json
+from models.checkpoint import read_json, read_tensors, write_json
 from models.errors import Parser, UserError, one_line_errors
 from models.files import replace_folder
 from models.ngram_lm import FILE, NgramLM
@@ -26,6 +25,7 @@ from models.tokenizer import Tokenizer
 from training.config import PRESETS
 from training.model_card import omni_card, thinker_card
 from training.objective import STAGES, Paths
+from training.records import QUIZ
 from training.speech import attach_speech
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -137,7 +137,8 @@ def real_sets(paths: Paths) -> list[str]:
 
 def quizzes(paths: Paths) -> list[str]:
     """The same for questions that the joint stage learns to decline, without their answers."""
-    return ["opentriviaqa"] if quiz(paths.real, "train") else []
+    kept = paths.data / QUIZ
+    return ["opentriviaqa"] if kept.is_file() and read_json(kept)["train"] else []
 
 
 def write_card(folder: Path, text: str) -> None:

@@ -15,6 +15,7 @@ from training.objective import Paths
 from training.objectives.audio import clips_folder
 
 SPLITS = ("train", "dev")
+QUIZ = "quiz.json"  # split -> questions from outside the world; kept, so that a run goes on with the same
 PAIRED = 0.35  # of the statements come in twos
 SIGNS = 0.15  # of the pictures are extra ones with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike

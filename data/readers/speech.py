@@ -69,20 +69,23 @@ def _need(path: Path, what: str) -> Path:
     return path
 
 
+def listed(folder: Path, split: str) -> list[dict]:
+    """What `meta.jsonl` tells of a split's utterances: file, text, and the speaker as SET:NAME."""
+    lines = _need(folder / "meta.jsonl", "meta.jsonl").read_text(encoding="utf-8").splitlines()
+    named = [one | {"speaker": f"{folder.name}:{one['speaker']}"} for one in map(json.loads, lines)]
+    return [one for one in named if speaker_split(one["speaker"]) == split]
+
+
 def manifest(folder: str | Path, split: str) -> Iterator[Recording]:
     """`meta.jsonl` + `audio.tar`, members in the same order (speechocean762, fsdd, ...)."""
-    folder = Path(folder)
-    lines = _need(folder / "meta.jsonl", "meta.jsonl").read_text(encoding="utf-8").splitlines()
-    meta = {record["file"]: record for record in map(json.loads, lines)}
+    folder, meta = Path(folder), {record["file"]: record for record in listed(folder, split)}
     with tarfile.open(_need(folder / "audio.tar", "audio.tar"), "r|") as tar:
         for member in tar:
             record = meta.get(Path(member.name).name)
             if record is None or not member.isfile():
                 continue
-            speaker = f"{folder.name}:{record['speaker']}"
-            if speaker_split(speaker) == split:
-                wave = decode(tar.extractfile(member).read())
-                yield Recording(wave, sentence_case(record["text"]), speaker, folder.name)
+            wave = decode(tar.extractfile(member).read())
+            yield Recording(wave, sentence_case(record["text"]), record["speaker"], folder.name)
 
 
 def asterisk(folder: str | Path, split: str) -> Iterator[Recording]:

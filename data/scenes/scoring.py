@@ -41,11 +41,16 @@ def _region(text: str) -> str | None:
 
 
 def _names_only(answer: str, question: Question) -> bool:
-    """The answer names the thing and no other, and no colour that is wrong."""
-    if normalise(answer) in {normalise(a) for a in (question["answer"], *question["accept"])}:
-        return True
+    """The answer names the thing and no other, and no colour that is wrong.
+
+    Of two things with one name the colour tells which is meant.
+    """
     right = mentions(question["answer"])[0]
     found = mentions(answer)
+    if [name for name, *_ in mentions(question["question"])].count(right[0]) > 1:
+        return [one[:2] for one in found] == [right[:2]]
+    if normalise(answer) in {normalise(a) for a in (question["answer"], *question["accept"])}:
+        return True
     return bool(found) and all(f[0] == right[0] and f[1] in ("", right[1] or f[1]) for f in found)
 
 

@@ -266,7 +266,18 @@ def test_counts_are_scored_in_words_or_digits(answer, right):
     ],
 )
 def test_things_are_scored_by_name(answer, right):
-    assert score(answer, {"kind": "what", "answer": "A dog.", "accept": ["dog"]}) is right
+    asked = {"kind": "what", "question": "What is this?", "answer": "A dog.", "accept": ["dog"]}
+    assert score(answer, asked) is right
+
+
+@pytest.mark.parametrize(
+    ("answer", "right"),
+    [("The red circle.", True), ("The circle.", False), ("The blue one.", False), ("A red square.", False)],
+)
+def test_of_two_alike_the_colour_tells_which(answer, right):
+    question = "Which is bigger, the red circle or the blue circle?"
+    asked = {"kind": "compare", "question": question, "answer": "The red circle.", "accept": ["circle"]}
+    assert score(answer, asked) is right
 
 
 @pytest.mark.parametrize(

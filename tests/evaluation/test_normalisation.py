@@ -2,8 +2,6 @@
 
 import re
 
-import pytest
-
 from evaluation.normalisation import HALVES, Line, read_aloud, read_lines, score
 
 
@@ -22,16 +20,21 @@ def test_letters_count_as_their_names():
 def test_set_is_large_and_its_halves_share_no_line():
     halves = {half: {line.text for line in read_lines(half)} for half in HALVES}
     assert sum(map(len, halves.values())) >= 500
-    assert not halves["dev"] & halves["test"] - {"NASA", "Open 24/7."}
+    assert not halves["dev"] & halves["test"]
     assert all(re.search(r"\w", line.accepted) for half in HALVES for line in read_lines(half))
 
 
-@pytest.mark.parametrize("half", HALVES)
-def test_nearly_all_lines_are_read_as_a_person_would(half):
-    right = score(half, read_aloud)
+def test_nearly_all_lines_are_read_as_a_person_would():
+    right = score("dev", read_aloud)
     everything = sum(right.values(), [])
     assert sum(everything) / len(everything) >= 0.95
     assert {kind for kind, marks in right.items() if sum(marks) / len(marks) < 0.9} == set()
+
+
+def test_most_lines_that_no_rule_was_written_for_are():
+    """A low bound: rules are never changed for a line of the test half."""
+    everything = sum(score("test", read_aloud).values(), [])
+    assert sum(everything) / len(everything) >= 0.85
 
 
 def test_plain_words_are_not_enough():

@@ -20,6 +20,20 @@ class SaysCat(Asker):
         return ["A cat." if turn.text[-1] != "?" or "cat" not in turn.text else "Yes." for turn in turns]
 
 
+class SeesRed(SaysCat):
+    """Names what a photograph shows by its red, which is even for cats."""
+
+    def ask(self, turns, desc):
+        seen = ["dog" if int(turn.images[0].pixels[0].float().mean()) % 2 else "cat" for turn in turns]
+        return [self.told(turn.text, name) for turn, name in zip(turns, seen, strict=True)]
+
+    @staticmethod
+    def told(question: str, name: str) -> str:
+        if "cat" in question or "dog" in question:
+            return "Yes." if name in question else "No."
+        return f"A {name}."
+
+
 @pytest.fixture
 def setting(tmp_path) -> Setting:
     """200 photographs, every second of a cat, the others of a dog."""
@@ -34,7 +48,13 @@ def test_only_the_right_name_counts(setting):
     figures = ask_photos(SaysCat(), setting)
     right = figures["photo/cifar10"]
     assert 0 < right.value < 1 and right.n > 5  # the dogs are wrong
-    assert {"photo/check", "photo_shuffled/all"} <= figures.keys()
+
+
+def test_another_photograph_is_another_thing(setting):
+    figures = ask_photos(SeesRed(), setting)
+    assert figures["photo/cifar10"].value == figures["photo/check"].value == 1.0
+    assert figures["photo_shuffled/cifar10"].value < 1
+    assert figures["photo_shuffled/check"].value < 1
 
 
 def test_without_real_data_nothing_is_claimed(setting):

@@ -69,7 +69,7 @@ def test_missing_checkpoint_is_one_clear_line(tmp_path):
 
 def test_a_bench_that_was_not_run_keeps_its_timings(tmp_path):
     path = tmp_path / "results.json"
-    run = {"threads": 2, "rounds": 5, "tokens": 64, "dtype": "fp32"}
+    run = {"weights": "0123", "dtype": "fp32", "threads": 2, "rounds": 5, "tokens": 64}
     start = {"torch": {"seconds": 2.0, "ratio": 1.0}, "chat": {"seconds": 3.0, "ratio": 1.5}}
     save_speeds(path, run | {"start": start, "llama": {}, "cache": {"fp32": {"ratio": 1.0}}})
     decode = {"eager, 1": {"tokens_per_second": 100.0, "ratio": 1.0}}

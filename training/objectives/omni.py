@@ -20,7 +20,7 @@ from data.scenes.build import SEEDS, build_pictures
 from data.scenes.styles import for_training
 from data.speech.statement_corpus import build_statements
 from models.audio import AudioEncoder, audio_tokens
-from models.checkpoint import load_strict
+from models.checkpoint import load_strict, read_json, write_json
 from models.errors import UserError
 from models.omni import OmniModel
 from models.projector import Projector
@@ -31,7 +31,7 @@ from training.interleaved import BUDGETS, dialogue_sample
 from training.objective import Loss, Paths, slice_bounds, to_device
 from training.objectives.thinker import next_token_loss
 from training.packing import pack_samples, stack_media
-from training.records import SPLITS, Records
+from training.records import QUIZ, SPLITS, Records
 from training.remembered import Remembered
 from training.samples import (
     chat,
@@ -117,7 +117,8 @@ class OmniObjective:
         self.kinds = [kind for kind in KINDS if kind in self.pattern and kind != "english"]
         self.records = Records(config["data"], paths, set(self.kinds))
         self.corpus = load_tokens(paths.data / "corpus", "train")
-        self.quiz = {split: quiz(paths.real, split) for split in ("train", "dev")}
+        kept = paths.data / QUIZ
+        self.quiz = read_json(kept) if kept.exists() else {split: [] for split in SPLITS}
 
     @property
     def context(self) -> int:
@@ -261,6 +262,8 @@ def prepare(config: dict, paths: Paths) -> None:
         for split, seed in STATEMENT_SEEDS.items():
             count = data["statements"] if split == "train" else data["held_out"]
             build_statements(paths.data / f"statements_{split}", count, seed, split, workers)
+    if paths.real is not None and not (paths.data / QUIZ).exists():
+        write_json(paths.data / QUIZ, {split: quiz(paths.real, split) for split in SPLITS})
 
 
 def build(config: dict, paths: Paths) -> OmniObjective:

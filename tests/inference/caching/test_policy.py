@@ -2,7 +2,6 @@
 
 import json
 from dataclasses import asdict, replace
-from time import perf_counter
 
 import pytest
 
@@ -191,12 +190,11 @@ def test_the_command_line_plans_and_answers(nano_omni_dir, capsys, tmp_path):
     assert second.out == first.out and "measuring" not in second.err
 
 
-def test_what_runs_is_what_is_timed_and_in_three_seconds(compiled_step, omni):
+def test_what_runs_is_what_is_timed(compiled_step, omni):
     for native in ("auto", "off"):
-        memory, start = {}, perf_counter()
+        memory = {}
         config = omni.config().__class__(cache_kind="auto", native=native)
         resolve(config, omni.model.thinker, omni.tokenizer, memory)
-        assert perf_counter() - start < 3.0
         (plan,) = memory.values()
         compiled = compiled_step is not None and native == "auto"
         assert plan["path"] == ("compiled" if compiled else "PyTorch")
