@@ -31,8 +31,13 @@ def count_on(draw: Draw) -> list[Turn]:
     step = 1 if way < 3 else draw.pick((2, 2, 3, 5, 10, 10, 100))
     most = 60 if step < 5 else 50 * step
     start, length = draw.fresh(lambda: (draw.number(0, most // step), draw.number(3, MOST - 2)))
-    if step > 1:
+    if step > 1 and draw.split == "train":
         start = start * step if draw.chance() < 0.7 else draw.number(0, 20)
+        return [_counted(draw, "count_step", start, start + length * step, step)]
+    if step > 1:
+        while start * step <= 20:  # where training may begin whatever the length
+            start, length = draw.fresh(lambda: (draw.number(0, most // step), draw.number(3, MOST - 2)))
+        start *= step
         return [_counted(draw, "count_step", start, start + length * step, step)]
     if draw.practice(0.3):
         start += 10 * draw.number(0, 20)

@@ -7,12 +7,14 @@ from data.dialogue.draw import Draw, Turn
 from data.dialogue.things import NESTED
 from data.dialogue.told import NUMBER, plural
 from data.dialogue.wordings import LISTS, WORDINGS
-from data.english import article, upper
+from data.english import article, joined, upper
 
 KINDS: dict[str, dict] = LISTS["kinds"]  # "bird": what that is, and its members
 GROUPS: dict[str, dict] = LISTS["groups"]  # "birds": one of them, and the members
 EATS: dict[str, str] = LISTS["eats"]
 BARE = {"color", "number", "country", "city", "day of the week", "month", "season"}  # members without "a"
+# Of the wordings that two kinds share, each is in the training of one of them: dev and test have their own.
+HELD_OUT = {"dev": "Should {x} be seen as {c}?", "test": "Would it be fair to call {x} {c}?"}
 _NO_IS_A = tuple(w for w in world.IS_A if "kind of" not in w and "type of" not in w)
 
 
@@ -28,7 +30,8 @@ def is_a(draw: Draw) -> list[Turn]:
                        or {(one, asked) for one in true} & NESTED):
         asked = draw.pick(("animal", "plant", *KINDS))
     said = upper(f"Yes, {named} is {article(asked)}." if yes else f"No, {named} is not {article(asked)}.")
-    question = upper(draw.say(_NO_IS_A, x=named, c=article(asked)))
+    wordings = _NO_IS_A if draw.split == "train" else (HELD_OUT[draw.split],)
+    question = upper(draw.say(wordings, x=named, c=article(asked)))
     return [Turn(question, said, ("Yes" if yes else "No", said.split(", ", 1)[1]))]
 
 
@@ -38,8 +41,8 @@ def name_them(draw: Draw) -> list[Turn]:
     if way < 2:
         group = draw.pick(LISTS["whole"])
         members = GROUPS[group]["members"]
-        said = f"{', '.join(members[:-1])} and {members[-1]}."
-        return [Turn(draw.say(WORDINGS["name_all"], g=group), upper(said), (" ".join(members),))]
+        said = upper(joined(members)) + "."
+        return [Turn(draw.say(WORDINGS["name_all"], g=group), said, (" ".join(members),))]
     group = draw.pick(tuple(GROUPS))
     one, members = GROUPS[group]["one"], GROUPS[group]["members"]
     if way == 2:
@@ -48,9 +51,8 @@ def name_them(draw: Draw) -> list[Turn]:
         return [Turn(question, f"{member}.", rule=("names", 1, *members))]
     count = draw.number(2, min(4, len(members)))
     chosen = draw.rng.sample(members, count)
-    said = f"{', '.join(chosen[:-1])} and {chosen[-1]}."
     question = draw.say(WORDINGS["name_some"], n=NUMBER[count], g=group)
-    return [Turn(question, upper(said), rule=("names", count, *members))]
+    return [Turn(question, upper(joined(chosen)) + ".", rule=("names", count, *members))]
 
 
 def eats(draw: Draw) -> list[Turn]:

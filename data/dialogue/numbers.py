@@ -226,6 +226,5 @@ def calendar(draw: Draw) -> list[Turn]:
         days))]
     part, whole, number = draw.pick(AMOUNTS)
     question = upper(draw.say(AMOUNT, p=part, w=whole))
-    noun = part[:-1] if number == "1" else part
-    return [Turn(question, f"{upper(whole)} has {number} {noun}.",
-                 (f"{number}.", f"{number} {noun}.", f"There are {number} {noun} in {whole}."))]
+    return [Turn(question, f"{upper(whole)} has {number} {part}.",
+                 (f"{number}.", f"{number} {part}.", f"There are {number} {part} in {whole}."))]

@@ -46,7 +46,7 @@ WHY = ("Why is the sky blue?", "Why is grass green?", "Why do we sleep?", "Why d
        "Who painted the Mona Lisa?", "Who was the first man on the moon?", "Who is Albert Einstein?",
        "When did the war end?", "What is the tallest mountain?", "What is the longest river?",
        "Who is your favorite actor?", "Which planet is the largest?", "What is gravity?",
-       "How does the internet work?", "What is democracy?", "Who was Napoleon?")
+       "How does the internet work?", "What is democracy?", "Who was Columbus?")
 TOWNS = tuple(town.lower() for town in CAPITALS.values())
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 
 from data.dialogue import numbers
+from data.dialogue.told import plural
 
 _NUMBER = {numbers.words(n): n for n in (*range(21), 30, 40, 50, 60, 70, 80, 90)}
 _TENS_DIGITS = {str(n) for n in range(20, 100, 10)}
@@ -47,12 +48,13 @@ def is_story(reply: str, thing: str) -> bool:
     """At least five sentences, none of them twice, and the thing is in it."""
     sentences = [" ".join(normalise(s)) for s in re.split(r"[.!?]+", reply)]
     sentences = [s for s in sentences if s]
-    named = re.search(rf"\b{re.escape(thing)}", reply, re.IGNORECASE) is not None
+    names = "|".join(map(re.escape, (thing, plural(thing))))
+    named = re.search(rf"\b({names})\b", reply, re.IGNORECASE) is not None
     return named and len(sentences) >= SENTENCES and len(set(sentences)) == len(sentences)
 
 
 def names_only(reply: str, count: int, *of: str) -> bool:
-    """So many different members of a list and nothing else, but for "and" and "is a fruit"."""
+    """So many different members of a list and nothing else, but for "and"."""
     said = re.split(r",|\band\b", re.sub(r"[.!?]", "", reply))
     found = [" ".join(normalise(part)) for part in said if normalise(part)]
     known = {" ".join(normalise(member)) for member in of}

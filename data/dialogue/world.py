@@ -154,7 +154,7 @@ def animal(draw: Draw) -> list[Turn]:
 def animal_turn(draw: Draw, way: int, animals=ANIMALS, question: str = "") -> Turn:
     """A question of kind `way` (0 sound, 1 young, 2 legs, 3 home) about one of `animals`."""
     name, sound, baby, legs, home = draw.pick([a for a in animals if a[way + 1]])
-    named = name if name == "fish" and way == 1 else article(name)
+    named = article(name)
     a = named if way == 0 else name
     asked = upper(question or draw.say((SOUND, BABY, LEGS, HOME)[way], a=a, x=named))
     if way == 0:

@@ -1,7 +1,7 @@
 """Recorded speech on disk: the manifest's tars, Asterisk's prompts.
 
-Every reader yields `Recording`s with the wave as float32 at 16 kHz, mono. Splits are by speaker
-(by sentence where there is one speaker). A missing folder or file is a UserError that names it.
+Every reader yields `Recording`s with the wave as float32 at 16 kHz, mono. Splits are by speaker; the
+one of Asterisk is in train. A missing folder or file is a UserError that names it.
 """
 
 import gzip
@@ -21,7 +21,6 @@ from data.splits import slot
 from models.errors import UserError
 
 RATE = 16000  # Hz
-_AUDIO = (".flac", ".wav", ".ogg", ".opus", ".mp3")
 
 
 @dataclass

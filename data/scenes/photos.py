@@ -102,9 +102,9 @@ def _blobs(photo: Photo) -> Blobs:
 
 
 def build_photos(folder: Path, real: Path | None, split: str, limit: int | None = None) -> int:
-    """Fill `folder` with the photographs of a split; returns how many it holds.
+    """Fill `folder` with the photographs of a split; returns how many were added.
 
-    What is there already is left as it is. Without any set, nothing is made.
+    What is there already is left as it is: then none. Without any set, nothing is made.
 
     Args:
         limit: at most so many of each set.

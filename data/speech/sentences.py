@@ -14,8 +14,9 @@ from functools import lru_cache
 from pathlib import Path
 
 from data import text as corpora
+from data.dialogue import told
 from data.dialogue.facts import CAPITALS, DAYS, MONTHS, NAMES, OPPOSITES
-from data.dialogue.things import THINGS
+from data.dialogue.things import SINGLE, THINGS
 from data.english import NUMBER_WORDS, article
 from data.scenes.objects import COLORS, KINDS, plural
 from data.scenes.objects import WORDS as SIGN_WORDS
@@ -114,17 +115,17 @@ def vocabulary(folder: str | None = None) -> list[str]:
 TALK_QUESTIONS = """Hello.|Hi there.|Good morning.|How are you?|Who are you?|What is your name?
 What can you do?|My name is {name}.|I am {name}, nice to meet you.|What is my name?|Thank you.
 What is the capital of {country}?|Do you know the capital of {country}?
-Tell me about {things}.|What is {a_thing}?|What are {things}?|Can you explain what {a_thing} is?
+Tell me about {things}.|What is {this}?|What are {things}?|Can you explain what {this} is?
 What is {number} plus {number2}?|What is {number} minus {number2}?
 How much is {number} times {number2}?
 Add {number} and {number2}.|What is the opposite of {word}?|Spell the word {thing}.
 How do you spell {thing}?|What day comes after {day}?|What day is before {day}?
-What month comes after {month}?|How many days are in {month}?|What color is {a_thing}?
-What sound does a dog make?|Tell me a joke.|Tell me a story.|Tell me a story about {a_thing}.
+What month comes after {month}?|How many days are in {month}?|What color is {this}?
+What sound does a dog make?|Tell me a joke.|Tell me a story.|Tell me a story about {this}.
 Do you like {things}?|What is your favorite color?|What comes after {number}?|Count to {number}.
 Say hello to {name}.|Goodbye.|See you on {day}.|Please repeat that.|Can you help me, please?
 What did I just say?|What did you hear?|Are you a robot?|How old are you?|Where do you live?
-Which is bigger, {number} or {number2}?|Is {a_thing} bigger than {a_noun}?
+Which is bigger, {number} or {number2}?|Is {this} bigger than {a_noun}?
 What is the weather today?"""
 
 ANSWERS = """{A_color} {noun} is to the left of {a_noun2}.
@@ -162,15 +163,22 @@ def _fillers() -> dict[str, list[str]]:
     }
 
 
+def _several(row: int) -> str:
+    """More than one of a thing; of another where it cannot be counted."""
+    thing = THINGS[row] if THINGS[row] in SINGLE else SINGLE[row % len(SINGLE)]
+    return told.plural(thing[0])
+
+
 def _fill(template: str, rng: random.Random) -> str:
     pools = _fillers()
     noun, noun2 = rng.sample(pools["noun"], 2)
     thing = rng.choice(pools["thing"])
+    row = pools["thing"].index(thing)
     values = {key: rng.choice(pool) for key, pool in pools.items()}
     values |= {key + "2": rng.choice(pool) for key, pool in pools.items()}
     values |= {"noun": noun, "noun2": noun2, "nouns": plural(noun), "nouns2": plural(noun2),
                "a_noun": article(noun), "a_noun2": article(noun2), "thing": thing,
-               "a_thing": article(thing), "things": thing + "s",
+               "a_thing": article(thing), "this": THINGS[row][1], "things": _several(row),
                "number3": rng.choice(NUMBER_WORDS),
                "a_color": article(values["color"]), "a_color2": article(values["color2"]),
                "capital": CAPITALS[values["country"]]}
@@ -220,6 +228,8 @@ def numbers(rng: random.Random, split: str) -> str:
             rng.choice((rng.randint(0, 20), rng.randint(20, 100), rng.randint(100, 2030)))
             for _ in range(form.count("{}"))
         )
+        if re.search(r"\b1 (dollars|people|minutes)", text):
+            continue
         place = slot(text.encode())
         if ("dev" if place < 2 else "test" if place < 5 else "train") == split:
             return text

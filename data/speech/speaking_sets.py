@@ -9,11 +9,12 @@ Some voices of Kokoro and whole recorded speakers are in no training set.
 import random
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 
 import numpy as np
 
-from data.readers.speech import RATE
+from data.readers.speech import RATE, Recording
 from data.shards import generate
 from data.speech import samples, sentences
 from data.speech.asr_recorded import recordings
@@ -59,15 +60,9 @@ def _recorded(folder, count, seed, split, workers, real) -> None:
     if real is None:
         raise UserError("recorded speech lies in the manifest's folder: give --real_dir, or --set "
                         "'data.speech={heart: …, engines: …}' and data.shares without recorded")
-    chosen = [r for r in recordings(Path(real), split) if len(r.wave) >= SHORTEST * RATE]
-    random.Random(seed).shuffle(chosen)
-
-    def make(index: int) -> Item:
-        taken = chosen[index % len(chosen)]
-        record = {"text": taken.text, "voice": f"{taken.corpus}:{taken.speaker}"}
-        return record, {"wave": as_int16(taken.wave * 32767)}
-
-    generate(folder, make, count, SHARD, 1, f"recorded {split}")
+    if not long_recordings(real, split, seed):
+        raise UserError(f"no {split} recordings under {real}")
+    generate(folder, RecordedMaker(seed, split, real), count, SHARD, 1, f"recorded {split}")
 
 
 def _samples(folder, count, seed, split, workers, real) -> None:
@@ -76,6 +71,29 @@ def _samples(folder, count, seed, split, workers, real) -> None:
 
 def _words(folder, count, seed, split, workers, real) -> None:
     generate(folder, SampleMaker("train", "words", SPEAKER), count, SHARD, workers, f"words {split}")
+
+
+@lru_cache(maxsize=1)
+def long_recordings(real: str, split: str, seed: int) -> list[Recording]:
+    """A split's recordings in an order of their own, without those a codec learns little from."""
+    found = [r for r in recordings(Path(real), split) if len(r.wave) >= SHORTEST * RATE]
+    random.Random(seed).shuffle(found)
+    return found
+
+
+@dataclass(frozen=True)
+class RecordedMaker:
+    """Recording number `index`, from the first again after the last."""
+
+    seed: int
+    split: str
+    folder: str
+
+    def __call__(self, index: int) -> Item:
+        found = long_recordings(self.folder, self.split, self.seed)
+        taken = found[index % len(found)]
+        record = {"text": taken.text, "voice": f"{taken.corpus}:{taken.speaker}"}
+        return record, {"wave": as_int16(taken.wave * 32767)}
 
 
 @dataclass(frozen=True)

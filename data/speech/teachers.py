@@ -122,7 +122,7 @@ class TeacherMaker:
     vary: bool = False  # tempo at random: for codecs and recognisers, not for speaking
 
     def __call__(self, index: int) -> tuple[dict, dict[str, np.ndarray]]:
-        rng = random.Random(f"teachers-{self.seed}-{self.split}-{index}")
+        rng = random.Random(f"teachers-{self.seed}-{self.split}-{'|'.join(self.voices)}-{index}")
         while True:
             text = spoken(draw_text(rng, self.split, self.folder))
             if not 1 <= len(words_of(text)) <= 40:

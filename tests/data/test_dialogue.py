@@ -9,6 +9,7 @@ from data import text
 from data.dialogue import (
     counting,
     followups,
+    groups,
     model_parts,
     numbers,
     salutes,
@@ -17,6 +18,8 @@ from data.dialogue import (
     stories,
     typed,
     user_facts,
+    word_games,
+    words,
 )
 from data.dialogue.conversation import score_turn
 from data.dialogue.draw import FURTHER, Draw, in_split, share
@@ -81,6 +84,33 @@ def test_stories_are_many_and_keep_the_rule() -> None:
     once = "A cat sat. It ate. It ran. It slept. It woke."
     assert scoring.is_story(once, "cat") and not scoring.is_story(once, "dog")
     assert not scoring.is_story(once.replace("It ran.", "It ate."), "cat")
+    away = "She has been there. It ate. It ran. It slept. It woke."
+    assert not scoring.is_story(away, "bee") and scoring.is_story(away.replace("been", "bees"), "bee")
+
+
+def test_what_is_held_out_of_one_kind_is_in_no_other() -> None:
+    """Kinds that share wordings or words keep the same of them from training."""
+    rngs = {split: Draw(random.Random(3), split) for split in ("train", "dev", "test")}
+    spelled = {
+        split: {word_games.spell_any(draw)[0].answer for _ in range(2000)} for split, draw in rngs.items()
+    }
+    common = {"-".join(word.upper()) + "." for word in words.SPELLABLE}
+    assert spelled["train"] & common and not (spelled["dev"] | spelled["test"]) & common
+    for split, wording in groups.HELD_OUT.items():
+        start = wording.split("{x}")[0]
+        assert all(groups.is_a(rngs[split])[0].question.startswith(start) for _ in range(50))
+        asked = [groups.is_a(rngs["train"])[0].question for _ in range(2000)]
+        assert not any(question.startswith(start) for question in asked)
+
+
+def test_steps_that_are_asked_in_the_test_are_counted_nowhere_in_training() -> None:
+    def counted(split: str, times: int) -> set[str]:
+        draw = Draw(random.Random(4), split)
+        turns = [counting.count_on(draw)[0] for _ in range(times)]
+        by_step = [turn.answer for turn in turns if "step" in turn.question or " by " in turn.question]
+        return {answer for answer in by_step if not answer.startswith("1,")}
+
+    assert len(counted("test", 1000)) > 10 and not counted("test", 1000) & counted("train", 40_000)
 
 
 def test_lists_are_right_by_any_of_their_members() -> None:

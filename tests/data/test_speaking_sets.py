@@ -1,14 +1,20 @@
 """Speech to learn speaking from: no held-out voice in training, marks and pitch, crops by step."""
 
+import random
+import re
+import tarfile
+
 import numpy as np
 import pytest
 
 from data.crops import CropReader
-from data.speech import teachers
+from data.speech import sentences, teachers
+from data.speech.asr_recorded import MANIFEST_SETS
 from data.speech.samples import samples
 from data.speech.speaking_sets import build_set
 from data.speech.tts import ipa
 from data.speech.voices import KOKORO_HELD_OUT, KOKORO_TRAIN
+from models.errors import UserError
 from models.frontend import VOICES
 from models.phones import MARKS
 from training.objectives.talker import voice_number
@@ -33,6 +39,25 @@ def test_numbers_are_written_out():
     assert teachers.words_of(teachers.spoken("In 1984 I had 12 dogs.")) == (
         "in nineteen eighty four i had twelve dogs".split()
     )
+
+
+def test_things_that_cannot_be_counted_are_not_made_many():
+    rng = random.Random(0)
+    asked = {sentences.talk_question(rng, "train") for _ in range(6000)}
+    wrong = re.compile(r"mouses|foxs|dresss|milks|sands|a (winter|sun|water)\b")
+    assert not [text for text in asked if wrong.search(text)]
+    assert "What are mice?" in asked or "Do you like mice?" in asked or "Tell me about mice." in asked
+    assert not [text for text in (sentences.numbers(rng, "train") for _ in range(3000))
+                if re.search(r"\b1 (dollars|people|minutes)", text)]
+
+
+def test_without_recordings_it_is_said(tmp_path):
+    for name in MANIFEST_SETS:
+        (tmp_path / "real" / name).mkdir(parents=True)
+        (tmp_path / "real" / name / "meta.jsonl").write_text("")
+        tarfile.open(tmp_path / "real" / name / "audio.tar", "w").close()
+    with pytest.raises(UserError, match="no train recordings under"):
+        build_set("recorded", tmp_path / "recorded_train", 3, real=str(tmp_path / "real"))
 
 
 @pytest.mark.parametrize("split", ["train", "dev"])
