@@ -96,8 +96,8 @@ def test_what_is_held_out_of_one_kind_is_in_no_other() -> None:
     }
     common = {"-".join(word.upper()) + "." for word in words.SPELLABLE}
     assert spelled["train"] & common and not (spelled["dev"] | spelled["test"]) & common
-    for split, wording in groups.HELD_OUT.items():
-        start = wording.split("{x}")[0]
+    for split, template in groups.HELD_OUT.items():
+        start = template.split("{x}")[0]
         assert all(groups.is_a(rngs[split])[0].question.startswith(start) for _ in range(50))
         asked = [groups.is_a(rngs["train"])[0].question for _ in range(2000)]
         assert not any(question.startswith(start) for question in asked)
