@@ -23,6 +23,7 @@ from inference.merge import (
     quantize_full_model,
     quantize_memory_for_deployment,
     read_file,
+    write_file,
 )
 from inference.quantised import METHODS
 from inference.routing_strategies import (
@@ -264,6 +265,17 @@ def test_quantize_memory_for_deployment(tmp_path, bits):
     assert 0 < error < {8: 0.03, 4: 0.6}[bits]
     again = load_memory(MemoryAdapter(AdapterConfig(BASE)), path)
     assert torch.equal(again.memory.chapters, fresh.memory.chapters)
+
+
+def test_other_files_than_a_banks_are_one_line(model, tmp_path):
+    path = tmp_path / "bank.safetensors"
+    weights = extract_memory_weights(model)
+    wide = weights | {"memory.chapters": torch.zeros(2, 3, 4)}
+    codes = {"memory.chapters.codes": torch.zeros(2, 4, dtype=torch.int8)}
+    for tensors, meta in ((wide, {}), ({}, {}), (codes, {"bits": 8}), (weights, {"bits": 4})):
+        write_file(path, tensors, meta)
+        with pytest.raises(UserError, match="bank.safetensors"):
+            load_memory(MemoryAdapter(AdapterConfig(BASE, model.memory.config)), path)
 
 
 @torch.no_grad()
