@@ -183,7 +183,7 @@ def quantised_state(thinker: nn.Module) -> dict[str, Tensor]:
         if hasattr(module, "_packed_params"):  # PyTorch's own: its weight is no plain tensor
             weight = module.weight()
             tensors[f"{name}.codes"] = weight.int_repr()
-            tensors[f"{name}.scale"] = torch.tensor(weight.q_scale(), dtype=torch.float64)
+            tensors[f"{name}.scales"] = weight.q_per_channel_scales()  # (rows,)
         elif isinstance(module, WeightOnly):
             tensors |= {f"{name}.{key}": value for key, value in module.named_buffers()}
     for key, value in thinker.named_parameters():

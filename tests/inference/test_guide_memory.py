@@ -25,7 +25,7 @@ from inference.merge import (
     read_file,
     write_file,
 )
-from inference.quantised import METHODS
+from inference.quantised import METHODS, dynamic_int8
 from inference.routing_strategies import (
     HybridRouter,
     RollingWindowRouter,
@@ -238,6 +238,17 @@ def test_quantize_full_model(model, tmp_path, method, suffix):
     assert float(near) > 0.99
     full = sum(p.numel() * 4 for p in model.parameters())
     assert path.stat().st_size < full * {"fp32": 1.05, "fp16": 0.55, "bf16": 0.55}.get(method, 0.4)
+
+
+@torch.no_grad()
+def test_dynamic_int8_has_a_scale_a_row():
+    """A large row costs the others nothing."""
+    weight, x = torch.randn(4, 64), torch.rand(3, 64) - 0.5
+    weight[0] *= 1000
+    linear = torch.nn.Linear(64, 4, bias=False)
+    linear.weight.copy_(weight)
+    made = dynamic_int8(torch.nn.Sequential(linear))
+    assert torch.allclose(made(x)[:, 1:], x @ weight[1:].T, atol=0.1)
 
 
 @pytest.mark.parametrize("method", ["bf16", "dynamic"])
