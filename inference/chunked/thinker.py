@@ -159,7 +159,7 @@ class ChunkedThinker(nn.Module):
     ) -> Tensor:
         """Final hidden states, each row by itself. (B, T, hidden) -> (B, T, hidden)
 
-        A row whose context is full is done, while others of the batch go on: its states stay zero.
+        A row whose context is full is done, while others of the batch go on: what it gets is zero.
 
         Args:
             attention_mask: (B, S), 1 for real tokens, padding on the left: it is left out.
