@@ -27,7 +27,7 @@ from export.chunk_modules import (
     vocabulary_parts,
 )
 from export.chunk_targets import need_package, to_coreml, to_onnx
-from inference.chunked.manifest import EMBEDDINGS, LM_HEAD, NAME, SUFFIXES, ChunkManifest
+from inference.chunked.manifest import EMBEDDINGS, FORMAT, LM_HEAD, NAME, SUFFIXES, ChunkManifest
 from inference.chunked.plan import compute_plan
 from models.checkpoint import read_json
 from models.errors import Parser, UserError, one_line_errors, remark
@@ -115,9 +115,17 @@ def copy_beside(source: Path, folder: Path) -> None:
             shutil.copy(path, folder / path.name)
 
 
+def ours(folder: Path) -> bool:
+    """Whether this command wrote a folder: others have a manifest.json, too."""
+    try:
+        return read_json(folder / NAME).get("format") == FORMAT
+    except UserError:
+        return False
+
+
 def check_out(out: Path) -> None:
     """Refuse to write where something else stands."""
-    if out.exists() and not (out.is_dir() and ((out / NAME).is_file() or not any(out.iterdir()))):
+    if out.exists() and not (out.is_dir() and (ours(out) or not any(out.iterdir()))):
         raise UserError(f"{out} is there already and holds no chunks: name another folder")
     if not out.parent.is_dir():
         raise UserError(f"{out}: the folder {out.parent} does not exist; make it first")

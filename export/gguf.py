@@ -158,6 +158,13 @@ def add_tensors(writer, thinker: Thinker, kind: str) -> None:
         writer.add_tensor(name, numbers, raw_dtype=stored)
 
 
+def tokenizer_for(thinker: Thinker) -> Tokenizer:
+    """The tokenizer of the folder that a Thinker was loaded from."""
+    if thinker.folder is None:
+        raise UserError("this model came from no folder: give export_to_gguf its tokenizer")
+    return Tokenizer(thinker.folder / "tokenizer.model")
+
+
 def export_to_gguf(
     model,
     output_path: str | Path,
@@ -182,11 +189,7 @@ def export_to_gguf(
     if kind not in (*TYPES, *MADE_BY_LLAMA):
         raise UserError(f"no GGUF type {kind}: use {', '.join((*TYPES, *MADE_BY_LLAMA))}")
     thinker = thinker_of(model.model if isinstance(model, Omni) else model)
-    if tokenizer is None:
-        folder = thinker.folder
-        if folder is None:
-            raise UserError("this model came from no folder: give export_to_gguf its tokenizer")
-        tokenizer = Tokenizer(folder / "tokenizer.model")
+    tokenizer = tokenizer_for(thinker) if tokenizer is None else tokenizer
     if not isinstance(tokenizer, Tokenizer):
         raise UserError("GGUF files are written with our tokenizer alone, a tokenizer.model")
     out.parent.mkdir(parents=True, exist_ok=True)

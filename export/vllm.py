@@ -15,22 +15,32 @@ from inference.omni import SHIPPED, Omni
 from models.errors import Parser, UserError, one_line_errors, remark
 from models.omni import thinker_of
 
+MARK = ".written_by_export_vllm"  # an empty file: the folder may be written again
+
+
+def check_out(out: Path, checkpoint: Path) -> None:
+    """Refuse to write where another checkpoint, or anything else, stands."""
+    if out.resolve() == checkpoint.resolve():
+        raise UserError(f"{out} is the checkpoint itself and would be lost: name a new folder")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
+        raise UserError(f"{out} is there already and was not written by this command: name a new folder")
+
 
 @one_line_errors
 def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
     parser = Parser("python -m export.vllm", description=__doc__.split("\n")[0])
     parser.add_argument("--ckpt_dir", type=Path, default=SHIPPED, help="omni, or text alone")
-    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="the new folder")
+    parser.add_argument("--out", type=Path, required=True, metavar="FOLDER", help="a new folder")
     args = parser.parse_args(argv)
-    if args.out.resolve() == args.ckpt_dir.resolve():
-        raise UserError(f"{args.out} is the checkpoint itself and would be lost: name a new folder")
+    check_out(args.out, args.ckpt_dir)
     omni = Omni.from_pretrained(args.ckpt_dir)
     if lacking := [name for name in FILES if not (omni.folder / name).is_file()]:
         make = f"python -m export.hf_tokenizer --ckpt_dir {omni.folder}"
         raise UserError(f"{omni.folder} has no {lacking[0]}: make it with {make}")
     try:
         args.out.mkdir(parents=True, exist_ok=True)
+        (args.out / MARK).touch()  # first: what was interrupted may be written again
         thinker_of(omni.model).save_pretrained(args.out)
         for name in FILES:
             shutil.copyfile(omni.folder / name, args.out / name)

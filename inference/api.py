@@ -20,11 +20,11 @@ from torch import Tensor
 from inference import generation
 from inference.caching.planning import resolve
 from inference.config import GenerateConfig
-from inference.hf_tokenizer import load_tokenizer
+from inference.forms import as_prompts, fitting, padding, result
+from inference.hf_tokenizer import as_ours, load_tokenizer
 from inference.loading import moved
 from inference.prompt import Prompt
 from inference.sampling import make_generators, sample
-from inference.shortened import shortened
 from inference.stopping import StopWatch
 from models.errors import UserError
 from models.omni import thinker_of
@@ -80,79 +80,6 @@ def tokenizer_beside(thinker):
     return load_tokenizer(Path(thinker.folder))
 
 
-def encode(tokenizer, text: str) -> list[int]:
-    """Ids of a text to continue, with what opens every text where the tokenizer does not add it."""
-    ids = [int(i) for i in tokenizer.encode(text)]
-    bos = getattr(tokenizer, "bos", None)
-    return ids if bos is None or ids[:1] == [bos] else [bos, *ids]
-
-
-def padding(model, tokenizer) -> int:
-    """The id that fills rows: the tokenizer's, else the model's."""
-    pad = getattr(tokenizer, "pad", None)
-    return thinker_of(model).config.pad_token_id if pad is None else pad
-
-
-def fitting(text: str, tokenizer, model, config: GenerateConfig, media: Tensor | None) -> str:
-    """The end of a text, where all of it leaves too little room for the reply."""
-    if tokenizer is None:  # refused soon
-        return text
-    room = generation.context_length(model, config) - 1  # what opens every text
-    room -= 0 if media is None else media.shape[1]
-    room -= min(config.max_new_tokens, room // 2)
-    return shortened(text, room, tokenizer, media is not None)
-
-
-def as_prompts(source, tokenizer, pad: int, attention_mask: Tensor | None = None) -> list[Prompt]:
-    """What is to be continued, one prompt a row.
-
-    Args:
-        source: Prompt, text, ids, tensor (B, T) or (T,), or a list of the first three.
-        pad: the id of padding.
-        attention_mask: (B, T), 0 where a row is padded; None: pad ids at either end are padding.
-    """
-    if isinstance(source, Prompt):
-        return [source]
-    if isinstance(source, str):
-        if tokenizer is None:
-            raise UserError("a text needs a tokenizer: give tokenizer=, or ids")
-        return [Prompt(encode(tokenizer, source))]
-    if isinstance(source, Tensor):
-        if source.is_floating_point() or source.dim() not in (1, 2):
-            raise UserError(f"input_ids must be integers (B, T), not {source.dtype} {tuple(source.shape)}")
-        rows = torch.atleast_2d(source)
-        marks = rows.ne(pad) if attention_mask is None else attention_mask.reshape(rows.shape)
-        return [Prompt(unpadded(row, mark)) for row, mark in zip(rows, marks.bool(), strict=True)]
-    if isinstance(source, Sequence) and source:
-        if all(isinstance(item, int) for item in source):
-            return [Prompt(list(source))]
-        return [prompt for item in source for prompt in as_prompts(item, tokenizer, pad)]
-    raise UserError(f"cannot continue {type(source).__name__}: give text, ids, a tensor or a Prompt")
-
-
-def unpadded(row: Tensor, real: Tensor) -> list[int]:
-    """Ids between the padding at either end."""
-    places = real.nonzero()[:, 0].tolist()
-    return row[places[0] : places[-1] + 1].tolist() if places else []
-
-
-def result(source, prompts: list[Prompt], replies: list[list[int]], tokenizer, pad: int):
-    """Replies in the form of the source."""
-    if isinstance(source, str):
-        return tokenizer.decode(replies[0])
-    if isinstance(source, Tensor):
-        # A row keeps the padding it came with, so that prompts begin where they began.
-        rows = torch.atleast_2d(source).tolist()
-        rows = [row + reply for row, reply in zip(rows, replies, strict=True)]
-        longest = max(map(len, rows))
-        padded = [row + [pad] * (longest - len(row)) for row in rows]
-        return torch.tensor(padded, device=source.device)  # (B, T + new)
-    if isinstance(source, Prompt) or isinstance(source[0], int):
-        return replies[0]
-    texts = all(isinstance(item, str) for item in source)
-    return [tokenizer.decode(reply) for reply in replies] if texts else replies
-
-
 def arranged(first, second, third) -> tuple[Any, Any, GenerateConfig | None]:
     """(tokenizer, prompt, config) of what follows the model, in either order.
 
@@ -184,20 +111,23 @@ def generate(
     source = input_ids
     if source is None:
         tokenizer, source, config = arranged(tokenizer, prompt, config)
-    model = moved(model, device)
+    model, tokenizer = moved(model, device), as_ours(tokenizer)
     config = settings(config, model, tokenizer, given)
+    alone = multimodal_emb is not None or not use_cache
+    if alone:
+        check_alone(model, multimodal_emb, config)
     if isinstance(source, str):
         source = fitting(source, tokenizer, model, config, multimodal_emb)
     pad = padding(model, tokenizer)
     prompts = as_prompts(source, tokenizer, pad, attention_mask)
-    if multimodal_emb is not None or not use_cache:
+    if alone:
         if len(prompts) != 1:
             raise UserError("multimodal_emb and use_cache=False go with one prompt")
         run = after_embeddings if use_cache else without_cache
         replies = [run(model, prompts[0], multimodal_emb, config, tokenizer)]
     else:
         replies = in_groups(model, prompts, config, tokenizer)
-    return result(source, prompts, replies, tokenizer, pad)
+    return result(source, replies, tokenizer, pad, config)
 
 
 def in_groups(
@@ -221,14 +151,14 @@ def generate_batch(
     tokenizer, prompts, config = arranged(tokenizer, prompts, config)
     if isinstance(prompts, str) or not isinstance(prompts, Sequence | Tensor):
         raise UserError(f"prompts must be a list, not {type(prompts).__name__}")
-    model = moved(model, device)
+    model, tokenizer = moved(model, device), as_ours(tokenizer)
     config = settings(config, model, tokenizer, given)
     pad = padding(model, tokenizer)
     rows = as_prompts(prompts, tokenizer, pad) if len(prompts) else []
     if not rows:
         return []
     replies = in_groups(model, rows, config, tokenizer, batch_size)
-    return result(prompts, rows, replies, tokenizer, pad)
+    return result(prompts, replies, tokenizer, pad, config)
 
 
 def generate_iter(
@@ -236,6 +166,7 @@ def generate_iter(
 ) -> Iterator[int]:
     """The reply's token ids as they are chosen."""
     tokenizer, source, config = arranged(tokenizer, prompt, config)
+    tokenizer = as_ours(tokenizer)
     config = settings(config, model, tokenizer, given)
     (one,) = single(as_prompts(source, tokenizer, padding(model, tokenizer)))
     reserve = len(one) + config.max_new_tokens
@@ -256,17 +187,34 @@ def single(prompts: list[Prompt]) -> list[Prompt]:
     return prompts
 
 
+def check_alone(model, media: Tensor | None, config: GenerateConfig) -> None:
+    """Refuse what goes neither behind media embeddings nor without a cache."""
+    if (config.num_beams or 1) > 1:
+        raise UserError("num_beams goes with neither multimodal_emb nor use_cache=False: leave it out")
+    if media is None:
+        return
+    if media.dim() != 3 or len(media) != 1 or media.shape[-1] != thinker_of(model).config.hidden_size:
+        raise UserError(f"multimodal_emb must be (1, M, hidden), not {tuple(media.shape)}")
+
+
+def room_behind(model, prompt: Prompt, media: Tensor | None, config: GenerateConfig) -> int:
+    """Tokens that a reply may have behind media and prompt.
+
+    Raises:
+        UserError: an empty prompt, or no room for a reply.
+    """
+    room = generation.context_length(model, config) - (0 if media is None else media.shape[1])
+    generation.check_fits(prompt, room)
+    return room - len(prompt)
+
+
 def after_embeddings(
     model, prompt: Prompt, media: Tensor, config: GenerateConfig, tokenizer
 ) -> list[int]:
     """The reply to media embeddings (1, M, hidden) with the prompt behind them."""
-    if media.dim() != 3 or len(media) != 1 or media.shape[-1] != thinker_of(model).config.hidden_size:
-        raise UserError(f"multimodal_emb must be (1, M, hidden), not {tuple(media.shape)}")
-    length = media.shape[1] + len(prompt)
-    room = generation.context_length(model, config) - length
-    if room < 1:
-        raise UserError(f"media and prompt have {length} tokens and the context no room for a reply")
-    cache = generation.new_cache(model, 1, length + min(room, config.max_new_tokens), config)
+    room = room_behind(model, prompt, media, config)
+    length = media.shape[1] + len(prompt) + min(room, config.max_new_tokens)
+    cache = generation.new_cache(model, 1, length, config)
     run = generation.Runner(thinker_of(model), cache, config)
     with torch.inference_mode():
         x = torch.cat([media, generation.embed(model, [prompt])], dim=1)  # (1, M + T, hidden)
@@ -281,15 +229,13 @@ def without_cache(
     model, prompt: Prompt, media: Tensor | None, config: GenerateConfig, tokenizer
 ) -> list[int]:
     """The reply, everything read again for each token."""
-    if (config.num_beams or 1) > 1:
-        raise UserError("num_beams needs the cache: leave use_cache=False out")
+    limit = min(config.max_new_tokens, room_behind(model, prompt, media, config))
     thinker, reply = thinker_of(model), []
     watch = StopWatch(config.stop_strings, tokenizer)
     start = generation.embed(model, [prompt])  # (1, T, hidden)
     x = start if media is None else torch.cat([media, start], dim=1)  # (1, M + T, hidden)
     generators = make_generators(config.seed, 1)
     seen = generation.first_seen([prompt.ids], thinker.logits(x[:, -1]), config)
-    limit = min(config.max_new_tokens, generation.context_length(model, config) - x.shape[1])
     while len(reply) < limit:
         logits = thinker.logits(thinker.hidden(x)[:, -1])  # (1, V)
         token = int(sample(logits, config, generators, seen))
@@ -326,6 +272,7 @@ class Generator(generation.Generator):
             raise UserError("give a model, or checkpoint_path, the folder to load it from")
         if model is None:
             model, tokenizer = loaded(checkpoint_path, tokenizer_path, device)
+        tokenizer = as_ours(tokenizer)
         config = settings(config, model, tokenizer, {})
         super().__init__(moved(model, device), config, reserve, tokenizer)
 
@@ -355,7 +302,7 @@ class Generator(generation.Generator):
             replies = in_groups(self.model, prompts, config, self.tokenizer)
         else:
             replies = [list(self.stream(prompts[0], config))]
-        return result(prompt, prompts, replies, self.tokenizer, pad)
+        return result(prompt, replies, self.tokenizer, pad, config)
 
     def generate_batch(self, prompts, batch_size: int = 8, **given) -> list:
         """Replies to several prompts, `batch_size` at a time, without the context."""

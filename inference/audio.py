@@ -116,10 +116,10 @@ def read_audio(file: Source) -> tuple[Iterator[np.ndarray], float]:
     for reader in (ffmpeg_pieces,) if mp3 else (sndfile_pieces, ffmpeg_pieces):
         pieces = reader(file)
         first = next(pieces, None)  # ((n, channels), rate, seconds)
-        if first is not None:
-            check_rate(first[1], file.name)
-            return blocks_of(chain([first], pieces)), first[2]
-    return iter(()), 0.0
+        if first is not None:  # FFmpeg gives one, or says why it cannot
+            break
+    check_rate(first[1], file.name)
+    return blocks_of(chain([first], pieces)), first[2]
 
 
 def blocks_of(pieces: Iterator[tuple[np.ndarray, int, float]]) -> Iterator[np.ndarray]:

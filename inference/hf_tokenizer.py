@@ -34,6 +34,11 @@ def load_tokenizer(folder: Path, name: str | Path | None = None) -> Tokenizer | 
     return Tokenizer(source / "tokenizer.model")
 
 
+def as_ours(tokenizer):
+    """A tokenizer of `transformers` with the methods of ours; ours, another's or None as it is."""
+    return HFTokenizer(tokenizer) if hasattr(tokenizer, "apply_chat_template") else tokenizer
+
+
 class HFTokenizer:
     """What `models.tokenizer.Tokenizer` does, by a tokenizer of `transformers`.
 

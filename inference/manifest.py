@@ -22,7 +22,7 @@ import yaml
 from inference.config import GenerateConfig
 from inference.notice import show_notice
 from inference.output import check_writable
-from models.errors import Parser, UserError, one_line_errors, remark, tell
+from models.errors import Parser, UserError, in_one_line, one_line_errors, remark, tell
 from models.fields import misfits, shown
 from models.files import replacing
 
@@ -240,9 +240,12 @@ def attempt(omni, run: dict, path: Path) -> dict:
     """The answer to a run, or the error that it ends with, which is also shown."""
     try:
         return {"answer": answer(omni, checked(run), path.parent)}
-    except UserError as error:
-        tell(error)
-        return {"error": str(error)}
+    except Exception as error:  # memory or a file that was lacking for it need not lack for the next
+        told = in_one_line(error)
+        if told is None:
+            raise
+        tell(told)
+        return {"error": str(told)}
 
 
 @one_line_errors

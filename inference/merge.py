@@ -21,10 +21,11 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from inference.quantised import DTYPES, METHODS, WeightOnly, dynamic_int8, swap_linears
+from models.checkpoint import UNFIT, load_strict
 from models.errors import UserError
 from models.files import replacing
 from models.lora import load_lora, merge_lora, merged_state
-from models.memory import PREFIX, MemoryAdapter, MemoryConfig
+from models.memory import PREFIX, MemoryAdapter, MemoryConfig, fingerprint
 from models.omni import thinker_of
 from models.quantization import dequantise, quantise, round_to_int8
 from models.thinker import Thinker, ThinkerConfig
@@ -78,8 +79,13 @@ def merge_adapter_weights(model, output_path: str | Path | None = None) -> dict[
 
 def attach_adapter(omni, folder: str | Path) -> None:
     """Merge a LoRA adapter, ours or PEFT's, into a loaded checkpoint: no cost afterwards."""
-    thinker = merge_lora(load_lora(thinker_of(omni.model), folder))
+    thinker = thinker_of(omni.model)
+    if isinstance(thinker, MemoryAdapter):
+        raise UserError("a bank is there already: attach the adapter before the memory bank")
+    merge_lora(load_lora(thinker, folder))
     if thinker.int8:
+        thinker.rounded_from = None  # it is another Thinker now: a bank of the old one does not fit
+        thinker.rounded_from = fingerprint(thinker)
         round_to_int8(thinker)  # the sums have left the grid of 8 bits
 
 
@@ -127,14 +133,14 @@ def quantize_memory_for_deployment(model, bits: int = 4, output_path: str | Path
 def load_memory(model, path: str | Path):
     """Memory weights of `extract_memory_weights` or `quantize_memory_for_deployment`, in place."""
     tensors, meta = read_file(path)
+    tensors = {key.removeprefix(PREFIX): value for key, value in tensors.items()}
     if "bits" in meta:
-        names = [f"{PREFIX}chapters.{part}" for part in ("codes", "scales")]
-        codes, scales = map(tensors.pop, names)
-        tensors[f"{PREFIX}chapters"] = dequantise(codes, scales, KINDS[meta["bits"]], torch.float32)
-    own = extract_memory_weights(model)
-    if odd := sorted(own.keys() ^ tensors.keys()):
-        raise UserError(f"{path} does not fit the memory bank ({odd[0]})")
-    adapter_of(model).load_state_dict(tensors, strict=False)
+        try:
+            codes, scales = map(tensors.pop, ("chapters.codes", "chapters.scales"))
+            tensors["chapters"] = dequantise(codes, scales, KINDS[meta["bits"]], torch.float32)
+        except UNFIT as error:
+            raise UserError(f"{path} holds no chapters in 4 or 8 bits ({error})") from None
+    load_strict(adapter_of(model).memory, tensors, str(path))
     return model
 
 
@@ -177,7 +183,7 @@ def quantised_state(thinker: nn.Module) -> dict[str, Tensor]:
         if hasattr(module, "_packed_params"):  # PyTorch's own: its weight is no plain tensor
             weight = module.weight()
             tensors[f"{name}.codes"] = weight.int_repr()
-            tensors[f"{name}.scale"] = torch.tensor(weight.q_scale(), dtype=torch.float64)
+            tensors[f"{name}.scales"] = weight.q_per_channel_scales()  # (rows,)
         elif isinstance(module, WeightOnly):
             tensors |= {f"{name}.{key}": value for key, value in module.named_buffers()}
     for key, value in thinker.named_parameters():

@@ -19,7 +19,7 @@ from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch
 from inference.loading import load_checkpoint
 from inference.media import LIMITS, as_list, load_audio, load_image, load_video
-from inference.prompt import Picture, Prompt, Sound, UserTurn
+from inference.prompt import Picture, Prompt, Sound, UserTurn, as_requests
 from inference.shortened import shortened
 from inference.speech import speakable
 from inference.stopping import cut, until
@@ -43,7 +43,6 @@ SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tin
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
 VIDEO_QUESTION = "What happens?"
 BATCH = 8  # requests answered together: compiled decoding serves no more rows
-REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
 
 
 class Omni:
@@ -113,17 +112,15 @@ class Omni:
         generator = self.generator(config, reserve=len(prompt) + config.max_new_tokens)
         return self.text(generator.stream(prompt), config)
 
-    def batch(self, requests: list[dict], batch_size: int = BATCH, **settings) -> list[str]:
+    def batch(self, requests: list[dict | str], batch_size: int = BATCH, **settings) -> list[str]:
         """Answers to several requests, `batch_size` at a time, the same as one by one.
 
-        Each request is a dict with any of text, image, audio, video, system_prompt.
+        Each request is a text, or a dict with any of text, image, audio, video, system_prompt.
         """
         if not isinstance(batch_size, int) or batch_size < 1:
             raise UserError(f"batch_size must be at least 1, not {batch_size}")
         config = self.config(**settings)
-        for request in requests:
-            if unknown := set(request) - REQUEST_KEYS:
-                raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
+        requests = as_requests(requests)
         answers: list[str] = []
         keys = ("text", "image", "audio", "video")
         for start in range(0, len(requests), batch_size):

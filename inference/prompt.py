@@ -7,6 +7,10 @@ from dataclasses import dataclass, field
 
 from torch import Tensor
 
+from models.errors import UserError
+
+REQUEST_KEYS = {"text", "image", "audio", "video", "system_prompt"}
+
 
 @dataclass(eq=False)
 class Picture:
@@ -54,3 +58,20 @@ class UserTurn:
     images: list[Picture] = field(default_factory=list)
     sounds: list[Sound] = field(default_factory=list)
     silent: bool = False  # its sounds hold no speech, and there is no image to ask about
+
+
+def as_requests(given: list) -> list[dict]:
+    """A batch's requests as dicts; UserError for anything else than a list of texts and dicts."""
+    if isinstance(given, str | dict):
+        raise UserError(f"a batch is a list of requests, not {type(given).__name__}")
+    return [as_request(one) for one in given]
+
+
+def as_request(given) -> dict:
+    """One of a batch's requests, as a dict; a text alone is one, too."""
+    request = {"text": given} if isinstance(given, str) else given
+    if not isinstance(request, dict):
+        raise UserError(f"a request is a text or a dict, not {type(given).__name__}")
+    if unknown := set(request) - REQUEST_KEYS:
+        raise UserError(f"unknown in a request: {', '.join(sorted(map(str, unknown)))}")
+    return request

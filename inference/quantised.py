@@ -10,6 +10,7 @@ from torch.nn import functional as F
 
 from models.errors import needed
 from models.memory import ChapterRouter
+from models.quantization import quantise_rows
 
 DTYPES = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 METHODS = (*DTYPES, "dynamic", "fp8", "bnb_8bit", "bnb_4bit", "bnb_fp8")
@@ -98,11 +99,13 @@ def swap_linears(thinker: nn.Module, method: str, parts: dict | None = None) -> 
 
 
 class DynamicInt8(nn.Module):
-    """Int8 weight and activations rounded on the way, by PyTorch's CPU kernel. (…, in) -> (…, out)"""
+    """Int8 rows and activations rounded on the way, by PyTorch's CPU kernel. (…, in) -> (…, out)"""
 
-    def __init__(self, codes: Tensor, scale: float):
+    def __init__(self, codes: Tensor, scales: Tensor):
+        """codes: int8 (out, in); scales: (out,)"""
         super().__init__()
-        weight = torch._make_per_tensor_quantized_tensor(codes, scale, 0)  # (out, in)
+        zeros = torch.zeros(len(codes), dtype=torch.long)
+        weight = torch._make_per_channel_quantized_tensor(codes, scales.double(), zeros, 0)  # (out, in)
         self._packed_params = torch.ops.quantized.linear_prepack(weight, None)
 
     def weight(self) -> Tensor:
@@ -117,10 +120,9 @@ def dynamic_int8(thinker: nn.Module, parts: dict | None = None) -> nn.Module:
     """Dynamic int8 of every matrix, in place; `parts` are codes and scales that were read."""
     for name, linear in linears(thinker).items():
         if parts is None:
-            scale = float(linear.weight.abs().max().clamp_min(1e-12)) / 127
-            codes = (linear.weight.detach().float() / scale).round().clamp(-127, 127).to(torch.int8)
+            codes, scales = quantise_rows(linear.weight.detach())  # (out, in), (out, 1)
         else:
-            codes, scale = parts[name]["codes"], float(parts[name]["scale"])
-        thinker.set_submodule(name, DynamicInt8(codes, scale))
+            codes, scales = parts[name]["codes"], parts[name]["scales"]
+        thinker.set_submodule(name, DynamicInt8(codes, scales.flatten()))
     thinker.quantised = "dynamic"
     return thinker

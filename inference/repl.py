@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from functools import partial
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
+from urllib.parse import unquote
 
 import numpy as np
 
@@ -71,7 +71,7 @@ class Repl:
         }
 
     def run(self) -> None:
-        """Read and answer until the user leaves, by a word, end of input or Ctrl-C."""
+        """Read and answer until the user leaves: by a word, end of input, or Ctrl-C where one types."""
         read = line_reader()
         if not self.quiet:
             print("Talk to μOmni; /help lists the commands, exit leaves.")
@@ -86,6 +86,10 @@ class Repl:
                 return
             try:
                 self.handle(line)
+            except KeyboardInterrupt:  # while media are read, or /say speaks: the chat goes on
+                for sink in self.sinks:
+                    sink.drop()
+                print(flush=True)
             except Exception as error:  # what the user can do something about; else it is a bug
                 told = in_one_line(error)
                 if told is None:
@@ -250,7 +254,7 @@ def read_paths(typed: str) -> list[str]:
 def path_of(word: str) -> str:
     """One name with its ~ or file:// read."""
     if word.startswith("file://"):
-        return unquote(urlsplit(word).path)
+        return unquote(word.removeprefix("file://").removeprefix("localhost"))
     try:
         return str(Path(word).expanduser()) if word.startswith("~") else word
     except RuntimeError:  # no such user, or no home

@@ -71,7 +71,7 @@ class ChatSession:
         if question.silent:  # there is nothing to read: the conversation goes on as if it had not been
             self.messages.append({"role": "user", "content": text})
             self.messages.append({"role": "assistant", "content": NO_SPEECH})
-            return iter([NO_SPEECH])
+            return (text for text in [NO_SPEECH])  # it can be closed, as every answer
         room = self.omni.room(self.config) - len(self.head)
         turn = Turn(self.omni.turns([question], self.config, room)[0])
         if question.images or question.sounds:

@@ -8,7 +8,7 @@ asked as chat turns. `Omni.chat` does the same without a tokenizer, with picture
 
 from __future__ import annotations
 
-from inference import generation
+from inference.api import in_groups
 from inference.config import GenerateConfig
 from inference.loading import moved
 from inference.prompt import Prompt
@@ -65,7 +65,7 @@ def generate_batch(
         raise UserError("prompts must be a list of texts")
     config = settings(tokenizer, max_new_tokens, temperature, top_p, top_k, do_sample, seed)
     asked = [Prompt(chat_ids(tokenizer, prompt)) for prompt in prompts]
-    replies = generation.generate_batch(model, asked, config, tokenizer)
+    replies = in_groups(model, asked, config, tokenizer)
     if isinstance(tokenizer, Tokenizer):
         return [tokenizer.decode(reply) for reply in replies]
     return [tokenizer.decode(reply, skip_special_tokens=True) for reply in replies]

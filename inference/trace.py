@@ -27,6 +27,7 @@ from inference.vad import NO_SPEECH
 from models.audio import audio_tokens
 from models.errors import UserError
 from models.omni import OmniModel, thinker_of
+from models.thinker import Thinker
 from models.tokenizer import IMAGE_TOKENS
 
 SOFTMAX = {F.softmax, torch.softmax, Tensor.softmax}  # all the ways to call it
@@ -59,8 +60,10 @@ def trace(session: ChatSession) -> Trace:
     """Look into the latest answer of a session.
 
     Raises:
-        UserError: there is no answer yet, or nobody spoke in the latest sound.
+        UserError: there is no answer yet, nobody spoke in the latest sound, or chunks answered.
     """
+    if not isinstance(thinker_of(session.omni.model), Thinker):
+        raise UserError("exported chunks cannot be looked into: trace the checkpoint (--ckpt_dir)")
     if not session.turns:
         raise UserError("there is no answer yet to look into: ask something first")
     if session.messages[-1]["content"] == NO_SPEECH:  # no turn: the latest is that before it
@@ -113,7 +116,8 @@ class SoftmaxWatch(TorchFunctionMode):
 
     def __torch_function__(self, function, types, args=(), kwargs=None):
         out = function(*args, **(kwargs or {}))
-        if function in SOFTMAX:  # (1, Hkv, group * S, S): as many queries as keys, nothing cached
+        if function in SOFTMAX and out.dim() == 4:  # a memory bank's have other shapes
+            # (1, Hkv, group * S, S): as many queries as keys, nothing cached
             heads = out.reshape(-1, out.shape[-1], out.shape[-1])  # (H, S, S)
             self.seen.append(heads[:, self.rows].mean(0))
         return out

@@ -5,6 +5,7 @@
 Everything is run by models and inference.speech.
 """
 
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -152,7 +153,7 @@ class TalkerChain(Evaluated):
         if not isinstance(text, str):
             raise UserError(f"the Talker reads a text, not {type(text).__name__}: ids mean nothing to it")
         _, frames = self.speaker.codes(text, voice or self.speaker.voices[0])
-        return torch.stack(list(frames)[:max_frames], dim=1)  # (1, T, K)
+        return torch.stack(list(islice(frames, max_frames)), dim=1)  # (1, T, K)
 
     @torch.inference_mode()
     def mel_to_audio(self, mel: Tensor) -> np.ndarray:

@@ -11,8 +11,9 @@ from pathlib import Path
 import torch
 from torch import Tensor, nn
 
-from models.checkpoint import read_json, read_tensors, write_json, write_tensors
+from models.checkpoint import config_from_dict, read_json, read_tensors, write_json, write_tensors
 from models.errors import UserError
+from models.memory import PREFIX as MEMORY
 from models.thinker import Thinker
 
 TARGETS = ("q_proj", "k_proj", "v_proj", "o_proj", "gate_proj", "up_proj", "down_proj")
@@ -70,12 +71,13 @@ def adapted(thinker: Thinker) -> dict[str, LoraLinear]:
 
 
 def add_lora(thinker: Thinker, config: LoraConfig) -> Thinker:
-    """Freeze a Thinker and adapt its matrices, in place."""
+    """Freeze a Thinker and adapt its matrices, in place; those of a memory bank stay as they are."""
     if adapted(thinker):
         raise UserError("the Thinker has an adapter already: merge it first")
     thinker.requires_grad_(False)
     for name, module in list(thinker.named_modules()):
-        if isinstance(module, nn.Linear) and name.split(".")[-1] in config.target_modules:
+        wanted = name.split(".")[-1] in config.target_modules and not name.startswith(MEMORY)
+        if isinstance(module, nn.Linear) and wanted:
             thinker.set_submodule(name, LoraLinear(module, config))
     if not adapted(thinker):
         raise UserError(f"the Thinker has none of the targets {', '.join(config.target_modules)}")
@@ -139,7 +141,9 @@ def load_lora(thinker: Thinker, folder: str | Path) -> Thinker:
     names = sorted(names) if isinstance(names, list) else [str(names)]
     if lacking := [name for name in ("r", "lora_alpha") if name not in values]:
         raise UserError(f"{folder / CONFIG} lacks {lacking[0]}")
-    config = LoraConfig(values["r"], values["lora_alpha"], tuple(n.split(".")[-1] for n in names))
+    named = {key: values[key] for key in ("r", "lora_alpha")}
+    named["target_modules"] = [str(name).split(".")[-1] for name in names]
+    config = config_from_dict(LoraConfig, named, str(folder / CONFIG))
     tensors = {k.removeprefix(PREFIX): v for k, v in read_tensors(folder, FILE).items()}
     add_lora(thinker, config)
     own = {

@@ -28,7 +28,7 @@ def encode(x: Tensor, config: KVCacheTensorConfig | None) -> tuple[Tensor, ...]:
     """What a cache stores of x (..., D): the numbers, or codes and scales. None: x as it is.
 
     Raises:
-        UserError: D is no whole number of blocks.
+        UserError: D is no whole number of blocks, or odd where two numbers share a byte.
     """
     if config is None:
         return (x,)
@@ -39,6 +39,8 @@ def encode(x: Tensor, config: KVCacheTensorConfig | None) -> tuple[Tensor, ...]:
             f"cache_kind {config.kind} needs heads of a multiple of {config.block} numbers, "
             f"not {x.shape[-1]}"
         )
+    if config.kind != KVCacheKind.Q8_0 and x.shape[-1] % 2:
+        raise UserError(f"cache_kind {config.kind} needs an even width, not {x.shape[-1]}")
     return quantise(x, config.kind, config.block)
 
 

@@ -79,7 +79,8 @@ class Qwen3Json:
         if isinstance(eos, list):
             values["eos_token_id"] = eos[0]
         names = cls.__dataclass_fields__.keys() - decoupled.FIELDS
-        return cls(**{key: values[key] for key in names if values.get(key) is not None})
+        given = {key: values[key] for key in names if values.get(key) is not None}
+        return cls(**{"pad_token_id": None} | given)  # our 3 would be an ordinary token there
 
 
 class Qwen3Folder(Pretrained):

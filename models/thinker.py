@@ -35,7 +35,7 @@ class ThinkerConfig(Qwen3Json):
     tie_word_embeddings: bool = True
     bos_token_id: int = 1
     eos_token_id: int = 2
-    pad_token_id: int = 3
+    pad_token_id: int | None = 3  # None: a foreign vocabulary that names none
     attention: str = "standard"  # Qwen3's, or dba: decoupled bottleneck, see models.decoupled
     semantic_dim: int = 16  # dba only: of a head's keys without position
     geometric_dim: int = 32  # dba only: of a head's keys with it

@@ -65,6 +65,7 @@ def resolve(
         plan = kept(config, key, memory, lambda: plan_cache(config, thinker, tokenizer, context))
         found["cache_kind"] = plan["cache_kind"]
     if config.decode_plan == AUTO:
+        config = replace(config, cache_kind=found.get("cache_kind", config.cache_kind))  # what will run
         key = plan_key(**about, table=config.table(), kind=config.cache_kind)
         plan = kept(config, key, memory, lambda: plan_chunks(config, thinker, tokenizer, context))
         found |= {"decode_plan": "fixed", "decode_table": plan["decode_table"]}
@@ -84,7 +85,10 @@ def check_budget(config: GenerateConfig, thinker: Thinker, context: int) -> None
     """Refuse a kind that was named and takes more than the budget."""
     if config.cache_budget_mb is None or config.cache_kind == AUTO:
         return
-    nbytes = thinker.new_cache(1, 1, config.cache_kind).nbytes * context
+    cache = thinker.new_cache(1, 1, config.cache_kind)
+    if not hasattr(cache, "nbytes"):
+        raise UserError("exported chunks have a cache of fixed size: leave cache_budget_mb out")
+    nbytes = cache.nbytes * context
     if nbytes > config.cache_budget_mb * 1e6:
         raise UserError(
             f"cache_budget_mb is {config.cache_budget_mb:g}, and {config.cache_kind or 'the cache'} "

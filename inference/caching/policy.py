@@ -128,6 +128,8 @@ def _drop_large(
         if budget is not None and candidate.nbytes > budget:
             candidate.refused = f"{candidate.nbytes / 1e6:.3g} MB is above {budget / 1e6:g}"
     sized = [c for c in candidates if c.nbytes is not None]
+    if not sized:
+        raise UserError(f"cache_kind auto finds none: {candidates[0].refused}")
     if not _left(candidates):
         least = min(sized, key=lambda c: c.nbytes)
         raise UserError(

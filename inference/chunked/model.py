@@ -10,7 +10,7 @@ from pathlib import Path
 
 from inference.chunked.manifest import ChunkFiles
 from inference.chunked.thinker import ChunkedThinker
-from inference.hf_tokenizer import HFTokenizer, load_tokenizer
+from inference.hf_tokenizer import HFTokenizer, as_ours, load_tokenizer
 from inference.omni import Omni
 from inference.repl import Repl
 from models.checkpoint import read_json
@@ -94,8 +94,7 @@ def as_omni(model: ChunkedThinker | Omni, tokenizer) -> Omni:
         return model
     if tokenizer is None:
         raise UserError("a tokenizer is needed: AutoTokenizer.from_pretrained(...), or ours")
-    if not isinstance(tokenizer, Tokenizer | HFTokenizer):
-        tokenizer = HFTokenizer(tokenizer)
+    tokenizer = as_ours(tokenizer)
     check_vocabulary(tokenizer, model)
     return Omni(model, tokenizer, model.files.folder)
 

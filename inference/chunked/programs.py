@@ -108,7 +108,7 @@ class OnnxProgram:
                 return onnx_session(compiled.path, optimise=False)
             except Exception as error:  # noqa: BLE001
                 notice(f"{compiled.path} is damaged ({in_brief(error)}): made again")
-        elif not compiled.wanted(cache_compiled):
+        if not compiled.wanted(cache_compiled):
             return onnx_session(self.path)
         with compiled.writing() as path:
             session = onnx_session(self.path, write_to=path)

@@ -133,7 +133,7 @@ class ChunkedThinker(nn.Module):
         if kind is not None:
             raise UserError(f"chunks keep numbers as they were exported: no cache_kind {kind}")
         limit = self.config.max_position_embeddings
-        return ChunkedCache(self, batch, min(max_len or limit, limit))
+        return ChunkedCache(self, batch, max_len or limit)  # of a batch, padding counted
 
     def embed(self, ids: Tensor) -> Tensor:
         """Token embeddings. (B, T) -> (B, T, hidden)"""
@@ -159,6 +159,8 @@ class ChunkedThinker(nn.Module):
     ) -> Tensor:
         """Final hidden states, each row by itself. (B, T, hidden) -> (B, T, hidden)
 
+        A row whose context is full is done, while others of the batch go on: what it gets is zero.
+
         Args:
             attention_mask: (B, S), 1 for real tokens, padding on the left: it is left out.
             cache: read for the positions before these, and extended by them.
@@ -171,12 +173,16 @@ class ChunkedThinker(nn.Module):
             real = slice(None)
             if attention_mask is not None:
                 real = attention_mask[b, cache.length : cache.length + T].bool()  # (T,)
-            out[b, real] = self._read(inputs_embeds[b, real], row)
+            new = inputs_embeds[b, real]  # (n, hidden)
+            if row.length + len(new) <= self.manifest.max_context_length:
+                out[b, real] = self._read(new, row)
         cache.length += T
         return out
 
     def _read(self, x: Tensor, row: Row) -> Tensor:
         """Run new positions of one sequence through all chunks. (n, hidden) -> (n, hidden)"""
+        if not len(x):  # all padding
+            return x
         out = []
         for part in x.split(self.manifest.seq_len):
             block = self._columns(part)  # (1, hidden, 1, seq_len)
@@ -184,7 +190,7 @@ class ChunkedThinker(nn.Module):
                 block = program.chunk(block, row.length, state)
             row.length += len(part)
             out.append(torch.from_numpy(block)[0, :, 0, : len(part)].T)  # (n, hidden)
-        return torch.cat(out) if out else x
+        return torch.cat(out)
 
     def _columns(self, part: Tensor) -> np.ndarray:
         """Positions as columns, padded with the last. (n, hidden) -> (1, hidden, 1, seq_len)"""

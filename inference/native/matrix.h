@@ -92,7 +92,7 @@ struct Matrix {
     const void* numbers;      // (rows / 16, columns / pair, 16, pair)
     const float* scales;      // (rows,), int8 only
     const int32_t* row_sums;  // (rows,) of the numbers, int8 only
-    int64_t rows, columns;    // padded with zeros to multiples of 16 and 64
+    int64_t rows, columns;    // padded with zeros to multiples of 32 and 64
 };
 
 struct Float32Weights {

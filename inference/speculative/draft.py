@@ -2,7 +2,7 @@
 
 `PromptLookup` copies from the context and needs no model; `NgramDraft` looks into a table counted
 from other answers; `ThinkerDraft` asks a smaller Thinker.
-Neither can change what is answered, only how fast.
+None of them can change what is answered, only how fast.
 """
 
 import torch

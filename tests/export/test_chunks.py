@@ -199,3 +199,13 @@ def test_chunks_that_compute_something_else_are_never_written(nano_text_dir, tmp
     with pytest.raises(UserError, match="differ from the model"):
         run(nano_text_dir, tmp_path / "x", Options())
     assert not list(tmp_path.iterdir())
+
+
+def test_a_folder_with_a_manifest_of_something_else_stays(nano_text_dir, tmp_path, capsys):
+    site = tmp_path / "site"
+    site.mkdir()
+    for content in ('{"name": "a web page"}', "no JSON", "[]"):
+        (site / "manifest.json").write_text(content)
+        assert main(["--ckpt-dir", str(nano_text_dir), "--out", str(site)]) == 2
+        assert "holds no chunks" in capsys.readouterr().err
+        assert (site / "manifest.json").read_text() == content

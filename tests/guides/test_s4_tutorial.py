@@ -99,6 +99,14 @@ def test_speech_by_functions(chain, tmp_path):
         generate_audio_codes(chain, "Hello world", max_frames=0)
 
 
+def test_no_more_frames_are_made_than_asked_for(chain, monkeypatch):
+    made = []
+    frames = (made.append(i) or torch.zeros(1, 4) for i in range(100))
+    monkeypatch.setattr(chain.speaker, "codes", lambda *_: (None, frames))
+    assert chain.generate_audio_codes("Hello", max_frames=5).shape == (1, 5, 4)
+    assert len(made) == 5
+
+
 @pytest.mark.parametrize("text, device, said", [
     ([1, 40, 50], "cpu", "reads a text, not list"), (None, "cpu", "reads a text"),
     ("", "cpu", "nothing to say"),

@@ -13,10 +13,13 @@ from inference import (
     generate_batch,
     generate_iter,
     generate_stream,
+    generation,
     load_model,
     sample_top_p,
+    text_generation,
 )
 from inference.api import as_prompts, padding, settings, tokenizer_beside
+from inference.stopping import cut
 from models.errors import UserError
 from models.omni import thinker_of
 
@@ -140,13 +143,28 @@ def test_a_long_text_keeps_its_end_and_room_for_the_reply(omni):
         generate(omni.model, omni.tokenizer.encode(text), ctx=64)
 
 
-def test_without_a_cache_stop_strings_hold_and_beams_are_refused(omni):
-    asked = {"max_new_tokens": 12, "use_cache": False}
-    whole = generate(omni.model, omni.tokenizer, "Once", **asked)
-    stop = (whole[3:5],)
-    assert len(generate(omni.model, omni.tokenizer, "Once", stop_strings=stop, **asked)) < len(whole)
-    with pytest.raises(UserError, match="num_beams"):
-        generate(omni.model, omni.tokenizer, "Once", num_beams=2, **asked)
+def test_answers_end_before_stop_strings(omni):
+    both = omni.model, omni.tokenizer
+    for asked in ({"max_new_tokens": 12}, {"max_new_tokens": 12, "use_cache": False}):
+        whole = generate(*both, "Once", **asked)
+        stop = (whole[3:5],)
+        ends = cut(whole, stop)
+        assert generate(*both, "Once", stop_strings=stop, **asked) == ends != whole
+    several = generate_batch(*both, ["Once", "Once"], stop_strings=stop, max_new_tokens=12)
+    assert several == [ends, ends]
+
+
+def test_beams_and_a_full_context_are_refused_without_a_cache_and_behind_media(omni):
+    media = torch.zeros(1, 5, thinker_of(omni.model).config.hidden_size)
+    for given in ({"use_cache": False}, {"multimodal_emb": media}):
+        with pytest.raises(UserError, match="num_beams"):
+            generate(omni.model, IDS, num_beams=2, **given)
+        with pytest.raises(UserError, match="room for"):
+            generate(omni.model, IDS, ctx=5, **given)
+        with pytest.raises(UserError, match="empty"):
+            generate(omni.model, torch.zeros(1, 0, dtype=torch.long), **given)
+    with pytest.raises(UserError, match="multimodal_emb"):
+        generate(omni.model, omni.tokenizer, "Once", multimodal_emb=media[0], use_cache=False)
 
 
 def test_end_and_padding_are_those_of_the_model(nano_text_dir):
@@ -156,6 +174,22 @@ def test_end_and_padding_are_those_of_the_model(nano_text_dir):
     assert settings(None, model, None, {}).eos_token_id == 7
     rows = torch.tensor([[3, 5, 6, 3], [9, 9, 5, 6]])
     assert [prompt.ids for prompt in as_prompts(rows, None, padding(model, None))] == [[3, 5, 6, 3], [5, 6]]
+    foreign = {key: value for key, value in model.config.to_json().items() if key != "pad_token_id"}
+    model.config = type(model.config).from_json(foreign, "config.json")
+    assert model.config.pad_token_id is None
+    out = generate(model, rows, max_new_tokens=4)  # nothing is taken for padding
+    alone = [generate(model, row.tolist(), max_new_tokens=4) for row in rows]
+    longest = max(map(len, alone))
+    right = [reply + [7] * (longest - len(reply)) for reply in alone]
+    assert out.tolist() == [row.tolist() + reply for row, reply in zip(rows, right, strict=True)]
+
+
+def test_many_texts_are_answered_in_groups(omni, monkeypatch):
+    sizes, run = [], generation.generate_batch
+    monkeypatch.setattr(generation, "generate_batch", lambda m, p, *a: sizes.append(len(p)) or run(m, p, *a))
+    texts = ["Hello"] * 9
+    said = text_generation.generate_batch(omni.model, omni.tokenizer, texts, 2, do_sample=False)
+    assert sizes == [8, 1] and len(set(said)) == 1
 
 
 @pytest.mark.parametrize("call, words", [

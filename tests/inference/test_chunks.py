@@ -13,7 +13,7 @@ import torch
 
 import infer_chat
 from export.chunks import Options, run
-from inference import Omni, generate
+from inference import GenerateConfig, Omni, Prompt, generate
 from inference.chunked import CoreMLLanguageModel, load_chunks
 from inference.chunked.thinker import log_probabilities
 from inference.generation import Generator, generate_batch
@@ -107,6 +107,28 @@ def test_rows_of_a_batch_are_answered_as_alone(four, whole):
     ]
 
 
+def test_padding_takes_no_context(shipped_dir, tmp_path):
+    """A short row beside a long one may still be answered; a row whose context is full is done."""
+    options = Options(num_chunks=1, seq_len=4, max_context_length=24, embeddings=True, lm_head=True)
+    run(shipped_dir, tmp_path / "small", options)
+    model = load_chunks(tmp_path / "small").model
+    prompts = [Prompt(list(range(40, 61))), Prompt([1, 50, 60, 70])]
+    asked = GenerateConfig(max_new_tokens=12, prefill_chunk=4, eos_token_id=None)  # one part all padding
+    with pytest.warns(UserWarning, match="the context is full"):
+        alone = [generate(model, prompt, asked) for prompt in prompts]
+        together = generate_batch(model, prompts, asked)
+    assert together == alone and [len(reply) for reply in alone] == [3, 12]
+
+
+@pytest.mark.parametrize("settings, words", [
+    ({"cache_kind": "auto"}, "chunks keep numbers as they were exported"),
+    ({"cache_budget_mb": 1.0}, "leave cache_budget_mb out"),
+])
+def test_cache_settings_are_refused_in_one_line(four, settings, words):
+    with pytest.raises(UserError, match=words):
+        four.chat("Hello", **settings)
+
+
 def test_beams_and_guesses_are_the_thinkers(four, whole):
     question = "What is a dog?"
     assert four.chat(question, num_beams=3) == whole.chat(question, num_beams=3)
@@ -151,7 +173,7 @@ def test_a_full_context_is_read_to_its_end(shipped_dir, whole, tmp_path):
         cache.windows = ((8, 4),)
 
 
-def test_compiled_forms_are_kept_found_and_made_anew(folders, tmp_path):
+def test_compiled_forms_are_kept_found_and_made_anew(folders, tmp_path, monkeypatch):
     folder = tmp_path / "kept"
     shutil.copytree(folders[2], folder)
     load_chunks(folder, True, 2)
@@ -173,6 +195,11 @@ def test_compiled_forms_are_kept_found_and_made_anew(folders, tmp_path):
         answers.append(load_chunks(folder, True, 2).chat("Hello"))
     assert all(form.stat().st_mtime_ns > time for form, time in zip(forms[:2], times[:2]))
     assert forms[2].stat().st_mtime_ns == times[2] and len(set(answers)) == 1
+    forms[0].write_bytes(b"damaged")
+    monkeypatch.setattr(os, "access", lambda *_: False)  # a folder that cannot be written
+    with pytest.warns(UserWarning, match="nothing compiled is kept"):
+        assert load_chunks(folder, True, 2).chat("Hello") == answers[0]
+    assert forms[0].read_bytes() == b"damaged"
 
 
 def test_the_command_chats_from_them(folders):

@@ -23,8 +23,9 @@ from inference.merge import (
     quantize_full_model,
     quantize_memory_for_deployment,
     read_file,
+    write_file,
 )
-from inference.quantised import METHODS
+from inference.quantised import METHODS, dynamic_int8
 from inference.routing_strategies import (
     HybridRouter,
     RollingWindowRouter,
@@ -239,6 +240,17 @@ def test_quantize_full_model(model, tmp_path, method, suffix):
     assert path.stat().st_size < full * {"fp32": 1.05, "fp16": 0.55, "bf16": 0.55}.get(method, 0.4)
 
 
+@torch.no_grad()
+def test_dynamic_int8_has_a_scale_a_row():
+    """A large row costs the others nothing."""
+    weight, x = torch.randn(4, 64), torch.rand(3, 64) - 0.5
+    weight[0] *= 1000
+    linear = torch.nn.Linear(64, 4, bias=False)
+    linear.weight.copy_(weight)
+    made = dynamic_int8(torch.nn.Sequential(linear))
+    assert torch.allclose(made(x)[:, 1:], x @ weight[1:].T, atol=0.1)
+
+
 @pytest.mark.parametrize("method", ["bf16", "dynamic"])
 @torch.no_grad()
 def test_an_adapter_is_merged_before_a_model_is_stored(tmp_path, method):
@@ -264,6 +276,17 @@ def test_quantize_memory_for_deployment(tmp_path, bits):
     assert 0 < error < {8: 0.03, 4: 0.6}[bits]
     again = load_memory(MemoryAdapter(AdapterConfig(BASE)), path)
     assert torch.equal(again.memory.chapters, fresh.memory.chapters)
+
+
+def test_other_files_than_a_banks_are_one_line(model, tmp_path):
+    path = tmp_path / "bank.safetensors"
+    weights = extract_memory_weights(model)
+    wide = weights | {"memory.chapters": torch.zeros(2, 3, 4)}
+    codes = {"memory.chapters.codes": torch.zeros(2, 4, dtype=torch.int8)}
+    for tensors, meta in ((wide, {}), ({}, {}), (codes, {"bits": 8}), (weights, {"bits": 4})):
+        write_file(path, tensors, meta)
+        with pytest.raises(UserError, match="bank.safetensors"):
+            load_memory(MemoryAdapter(AdapterConfig(BASE, model.memory.config)), path)
 
 
 @torch.no_grad()

@@ -9,7 +9,7 @@ import pytest
 import torch
 
 import infer_chat
-from inference import Omni
+from inference import Generator, Omni, generate, generate_batch, generate_iter
 from inference.hf_tokenizer import HFTokenizer, load_tokenizer
 
 transformers = pytest.importorskip("transformers", reason="needs pip install -r requirements-chunks.txt")
@@ -105,6 +105,22 @@ def test_answers_are_those_of_transformers(qwen3, theirs):
         out = model.generate(**ids, max_new_tokens=12, do_sample=False, suppress_tokens=never)
         right = theirs.decode(out[0, ids["input_ids"].shape[1] :], skip_special_tokens=True)
         assert omni.chat(text, max_new_tokens=12, native="off") == right
+
+
+def test_tensors_and_texts_take_the_tokenizer_of_transformers(qwen3, theirs):
+    omni = Omni.from_pretrained(qwen3)
+    asked = {"max_new_tokens": 8, "native": "off"}
+    assert omni.model.config.pad_token_id is None  # its config names none
+    for call, source in ((generate, "Hello"), (generate_batch, ["Hello", "What is"])):
+        whole = call(omni.model, omni.tokenizer, source, **asked)
+        assert call(omni.model, theirs, source, **asked) == whole
+    stop = generate(omni.model, theirs, "Hello", **asked)[2:4]
+    assert stop not in generate(omni.model, theirs, "Hello", stop_strings=(stop,), **asked)
+    going = Generator(omni.model, tokenizer=theirs)
+    assert stop not in going.generate("Hello", stop_strings=(stop,), **asked)
+    rows = torch.tensor([[theirs.pad_token_id, 300, 301], [3, 302, 303]])
+    streamed = list(generate_iter(omni.model, theirs, rows[:1], **asked))
+    assert generate(omni.model, theirs, rows, **asked)[0, 3 : 3 + len(streamed)].tolist() == streamed
 
 
 def test_a_session_reads_what_the_template_says(qwen3, theirs):

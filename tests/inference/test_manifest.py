@@ -168,3 +168,22 @@ def test_experiments_of_targets_are_runs_with_names(runs, omni):
     good, bad = lines(runs.with_suffix(".jsonl"))
     assert good["answer"] == omni.chat("hello", **block) and good["run"]["id"] == "test/a"
     assert "mode must be generate" in bad["error"] and "train" in bad["error"]
+
+
+@pytest.mark.parametrize("error, words", [
+    (RuntimeError("DefaultCPUAllocator: can't allocate memory"), "out of memory"),
+    (PermissionError(13, "Permission denied", "/some/photo.png"), "photo.png"),
+])
+def test_one_runs_machine_trouble_leaves_the_others(error, words, runs, monkeypatch):
+    answer = manifest.answer
+
+    def troubled(omni, run, folder):
+        if "image" in run:
+            raise error
+        return answer(omni, run, folder)
+
+    monkeypatch.setattr(manifest, "answer", troubled)
+    assert manifest.main([str(runs)]) == 1
+    found = lines(runs.with_suffix(".jsonl"))
+    assert ["error" in line for line in found] == [False, True, False, False]
+    assert words in found[1]["error"]

@@ -24,6 +24,10 @@ def test_stream_joins_to_chat_and_batch_equals_one_by_one(omni, red, blue):
     answers = [omni.chat(**request, max_new_tokens=12) for request in requests]
     assert answers == ["".join(omni.stream(**r, max_new_tokens=12)) for r in requests]
     assert answers == omni.batch(requests, max_new_tokens=12)
+    assert omni.batch(["Hi"], max_new_tokens=12) == answers[:1]
+    for wrong in ([5], "Hi", {"text": "Hi"}, [{"words": "Hi"}]):
+        with pytest.raises(UserError, match="request"):
+            omni.batch(wrong)
     assert omni.transcribe(SOUND, max_new_tokens=5) == omni.chat(
         "What did you hear?", audio=SOUND, max_new_tokens=5
     )

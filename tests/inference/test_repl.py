@@ -1,8 +1,9 @@
 """The conversation's commands, line by line, on a nano model."""
 
+import numpy as np
 import pytest
 
-from inference.repl import Repl
+from inference.repl import Repl, read_paths
 from models.errors import UserError
 from tests.conftest import ROOT
 
@@ -99,3 +100,34 @@ def test_commands_and_switches_are_read_in_any_case(repl, capsys):
     repl.handle("/set top_k Off")
     repl.handle("/set stop_strings OK")  # a text stays as typed
     assert (repl.session.config.top_k, repl.session.config.stop_strings) == (None, ("OK",))
+
+
+def test_names_of_a_file_manager_are_read_whole():
+    for typed, path in (
+        ("file:///a/b%20c.png", "/a/b c.png"), ("file://localhost/a.png", "/a.png"),
+        ("file:///a/#1?.png", "/a/#1?.png"), ("file://[abc", "[abc"),
+    ):
+        assert read_paths(typed) == [path]
+
+
+def test_ctrl_c_stops_what_runs_and_the_chat_goes_on(repl, monkeypatch, capsys):
+    class Sink:
+        dropped = 0
+
+        def drop(self):
+            self.dropped += 1
+
+    def interrupted(*_, **__):
+        raise KeyboardInterrupt
+
+    sink = Sink()
+    repl.sinks = [sink]
+    typed = iter(["/say Hello.", "hello", "exit"])
+    monkeypatch.setattr("inference.repl.line_reader", lambda: lambda _: next(typed))
+    monkeypatch.setattr(repl.omni, "speak", interrupted)  # in the middle of /say
+    monkeypatch.setattr(repl.omni, "take", interrupted)  # while media are read
+    repl.run()
+    assert sink.dropped == 2 and next(typed, None) is None
+    monkeypatch.undo()
+    silence = repl.session.stream(audio=(np.zeros(16_000, np.float32), 16_000))
+    silence.close()  # an answer that nobody made can be stopped, too

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 from html.parser import HTMLParser
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -17,12 +18,14 @@ from PIL import Image
 
 import infer_chat
 from inference import Omni
+from inference.memory import set_strategy
 from inference.repl import Repl
 from inference.trace import trace, trace_speech
 from inference.tracepage import kept_layers, page_data, write_page
 from models.audio import AudioConfig, AudioEncoder
 from models.block import causal_mask, rope_table, rotate
 from models.errors import UserError
+from models.memory import MemoryAdapter, MemoryConfig
 from models.projector import Projector, ProjectorConfig
 from models.tokenizer import IMAGE_TOKENS
 from tests.inference.conftest import picture, speech
@@ -97,6 +100,16 @@ def test_attention_is_attention(omni, request_, settings):
     assert sum(span.count for span in seen.spans) == S
     sizes = [span.count for span in seen.spans if span.kind == "picture"]
     assert sizes == [IMAGE_TOKENS] * len(seen.sequence.images)
+
+
+def test_an_answer_with_a_memory_bank_is_traced(nano_omni_dir):
+    omni = Omni.from_pretrained(nano_omni_dir)
+    bank = MemoryConfig(num_chapters=4, layers=[0, 1])
+    omni.model.thinker = set_strategy(MemoryAdapter.around(omni.model.thinker, bank))
+    session, _ = ask(omni, text="Hi")
+    seen = trace(session)
+    assert seen.attention.shape == (len(seen.chosen), 2, len(seen.sequence))
+    assert torch.allclose(seen.attention.sum(-1), torch.ones(seen.attention.shape[:2]), atol=1e-5)
 
 
 def test_probabilities_are_those_of_the_model(omni):
@@ -323,6 +336,13 @@ def test_mistakes_are_one_line_and_leave_nothing(
     assert infer_chat.main([*arguments, "--ckpt_dir", str(nano_omni_dir)]) == 2
     assert capsys.readouterr().err.count("\n") == 1
     assert [path.name for path in tmp_path.rglob("*")] == ["folder.html"]
+
+
+def test_chunks_are_refused_in_one_line(omni):
+    session, _ = ask(omni, text="Hi", max_new_tokens=1)
+    session.omni = SimpleNamespace(model=torch.nn.Module())  # no Thinker of PyTorch's
+    with pytest.raises(UserError, match="exported chunks cannot be looked into"):
+        trace(session)
 
 
 def test_a_page_without_a_name_is_one_line(capsys):

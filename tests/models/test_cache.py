@@ -56,3 +56,7 @@ def test_refusals():
             parse_cache_kind(text)
     with pytest.raises(UserError, match="multiple of 32"):
         KVCache(1, 1, 1, 4, 48, kinds=parse_cache_kind("nf4"))
+    for kind in ("q4_0", "nf4"):  # two numbers share a byte
+        kinds = tuple(one.fitted(15) for one in parse_cache_kind(kind))
+        with pytest.raises(UserError, match="needs an even width, not 15"):
+            KVCache(1, 1, 1, 4, (15, 15), kinds=kinds)

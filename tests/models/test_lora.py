@@ -5,10 +5,15 @@ import json
 import pytest
 import torch
 
+from inference import Omni
+from inference.memory import attach_memory
+from inference.merge import attach_adapter
 from models.errors import UserError
 from models.lora import TARGETS, LoraConfig, adapted, add_lora, load_lora, merge_lora, save_lora
+from models.memory import MemoryAdapter, MemoryConfig
+from models.omni import thinker_of
 from models.thinker import Thinker
-from tests.models.test_memory import SIZES
+from tests.models.test_memory import MEMORY, SIZES
 
 IDS = torch.randint(64, (2, 9), generator=torch.Generator().manual_seed(1))
 
@@ -102,3 +107,38 @@ def test_an_adapter_of_another_model_is_refused(tmp_path):
 
 def test_all_targets_are_adapted_by_default():
     assert len(adapted(made())) == SIZES.num_hidden_layers * len(TARGETS)
+
+
+@pytest.mark.parametrize("wrong", [{"lora_alpha": None}, {"lora_alpha": "16"}, {"r": "8"}])
+def test_damaged_settings_are_one_line(wrong, tmp_path):
+    save_lora(made(), tmp_path)
+    path = tmp_path / "adapter_config.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | wrong))
+    with pytest.raises(UserError, match=f"{next(iter(wrong))} must be a"):
+        load_lora(plain(), tmp_path)
+
+
+def test_a_memory_bank_is_not_adapted():
+    adapter = add_lora(MemoryAdapter.around(plain(), MEMORY), LoraConfig())
+    assert len(adapted(adapter)) == SIZES.num_hidden_layers * len(TARGETS)
+
+
+def test_a_bank_goes_with_the_thinker_it_was_trained_on(nano_text_dir, tmp_path):
+    """An adapter makes another Thinker of it, rounded or not; behind a bank it is refused."""
+    base = Thinker.from_pretrained(nano_text_dir)
+    config = MemoryConfig(num_chapters=4, layers=[0])
+    MemoryAdapter.around(base, config).save_pretrained(tmp_path / "bank")
+    add_lora(base, LoraConfig())
+    for module in adapted(base).values():
+        torch.nn.init.normal_(module.lora_B.weight, std=0.3)
+    save_lora(base, tmp_path / "lora")
+    for dtype in ("fp32", "int8"):
+        omni = Omni.from_pretrained(nano_text_dir, dtype=dtype)
+        attach_adapter(omni, tmp_path / "lora")
+        with pytest.raises(UserError, match="another Thinker"):
+            attach_memory(omni, tmp_path / "bank")
+    omni = Omni.from_pretrained(nano_text_dir)
+    attach_memory(omni, tmp_path / "bank")
+    with pytest.raises(UserError, match="before the memory bank"):
+        attach_adapter(omni, tmp_path / "lora")
+    assert not adapted(thinker_of(omni.model))

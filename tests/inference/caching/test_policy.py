@@ -158,6 +158,16 @@ def test_a_real_probe_is_persisted_and_reused(omni, tmp_path, monkeypatch):
     json.dumps(asdict(again))
 
 
+def test_chunks_are_timed_on_the_kind_just_chosen(omni, monkeypatch):
+    timed = []
+    plans = {"plan_cache": {"cache_kind": "q8_0"}, "plan_chunks": {"decode_table": "max:64:0"}}
+    for name, plan in plans.items():
+        monkeypatch.setattr(f"inference.caching.planning.{name}",
+                            lambda config, *_, plan=plan: timed.append(config.cache_kind) or plan)
+    config = omni.config(cache_kind="auto", decode_plan="auto")
+    assert timed == ["auto", "q8_0"] and config.cache_kind == "q8_0"
+
+
 def test_fp32_costs_nothing_and_coarser_kinds_ever_more(omni):
     probe = CacheProbe(omni.model.thinker, needle(omni.tokenizer, 128), 128)
     assert probe.quality("fp32") == GOOD
