@@ -174,10 +174,17 @@ class ChunkedThinker(nn.Module):
             if attention_mask is not None:
                 real = attention_mask[b, cache.length : cache.length + T].bool()  # (T,)
             new = inputs_embeds[b, real]  # (n, hidden)
-            if row.length + len(new) <= self.manifest.max_context_length:
+            if self._has_room(row, len(new), alone=B == 1):
                 out[b, real] = self._read(new, row)
         cache.length += T
         return out
+
+    def _has_room(self, row: Row, new: int, alone: bool) -> bool:
+        """Whether a row takes so many positions more; beside others it may be done, and read no token."""
+        end, limit = row.length + new, self.manifest.max_context_length
+        if end > limit and (alone or new > 1):
+            raise UserError(f"KV cache is full: {end} positions wanted, capacity {limit}")
+        return end <= limit
 
     def _read(self, x: Tensor, row: Row) -> Tensor:
         """Run new positions of one sequence through all chunks. (n, hidden) -> (n, hidden)"""

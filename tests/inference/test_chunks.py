@@ -118,6 +118,9 @@ def test_padding_takes_no_context(shipped_dir, tmp_path):
         alone = [generate(model, prompt, asked) for prompt in prompts]
         together = generate_batch(model, prompts, asked)
     assert together == alone and [len(reply) for reply in alone] == [3, 12]
+    for rows in (1, 2):
+        with pytest.raises(UserError, match="KV cache is full: 25"):
+            model.thinker(torch.full((rows, 25), 50))
 
 
 @pytest.mark.parametrize("settings, words", [
