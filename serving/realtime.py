@@ -184,10 +184,7 @@ class Connection:
             self.eager = found.at, self._words(samples)
             return
         self.send("input_audio_buffer.speech_stopped", audio_end_ms=ms(found.at), item_id=item_id)
-        known = None
-        if self.eager and self.eager[0] == found.at:
-            known, self.eager = self.eager[1], None
-        self._forget_eager()
+        known = self._forget_eager(but=found.at)
         self._drop(end - self.start)
         self.speech = None
         self._commit(samples, item_id, known)
@@ -209,11 +206,14 @@ class Connection:
         if self.response is running:
             self.start_response(ResponseSettings())
 
-    def _forget_eager(self) -> None:
-        """Give up a transcript that was begun before its turn had ended."""
-        if self.eager is not None:
-            self.eager[1].cancel()
-        self.eager = None
+    def _forget_eager(self, but: int | None = None) -> asyncio.Task | None:
+        """Give up a transcript that was begun before its turn had ended; one up to `but` is returned."""
+        eager, self.eager = self.eager, None
+        if eager and eager[0] == but:
+            return eager[1]
+        if eager:
+            eager[1].cancel()
+        return None
 
     def _words(self, samples: np.ndarray) -> asyncio.Task:
         """Begin to find the words of a recording."""
