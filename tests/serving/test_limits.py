@@ -3,6 +3,7 @@
 import asyncio
 import io
 import logging
+import threading
 from collections import deque
 from contextlib import ExitStack
 from types import SimpleNamespace
@@ -13,14 +14,15 @@ import pytest
 
 pytest.importorskip("serving.app", reason="the server lacks a package: requirements-dev.txt")
 
+from serving.chat import complete
 from serving.encoding import CONTENT_TYPES, encode_all
 from serving.engine import MAX_ROWS, Engine
 from serving.errors import ApiError
 from serving.guard import KEY_PROTOCOL, Guard
 from serving.metrics import Metrics
-from serving.schema import AudioOut, SpeechBody
+from serving.schema import AudioOut, ChatBody, SpeechBody
 from serving.service import Service
-from serving.streaming import Streamed
+from serving.streaming import Gone, Streamed, finished
 
 
 def test_each_choice_takes_a_place():
@@ -31,6 +33,42 @@ def test_each_choice_takes_a_place():
         with Service.place(service, 3):
             assert service.busy == MAX_ROWS and caught.value.status == 429
     assert service.busy == 0
+
+
+def test_a_chat_asks_for_as_many():
+    asked = []
+
+    def place(count: int):
+        asked.append(count)
+        raise ApiError("enough")
+
+    for n in (None, 3):
+        body = ChatBody(messages=[{"role": "user", "content": "Hi"}], n=n)
+        with pytest.raises(ApiError, match="enough"):
+            asyncio.run(complete(SimpleNamespace(place=place), body, None))
+    assert asked == [1, 3]
+
+
+def test_a_transcript_that_nobody_waits_for_ends_between_its_windows():
+    async def run() -> None:
+        begun, ended = threading.Event(), threading.Event()
+
+        def transcribe(source, progress) -> str:
+            begun.set()
+            try:
+                while not ended.wait(0.01):
+                    progress(0.0, 0.0)
+            except Gone:
+                ended.set()
+
+        service = SimpleNamespace(omni=SimpleNamespace(transcribe=transcribe))
+        service.work = lambda _, function, *args: asyncio.to_thread(function, *args)
+        task = asyncio.create_task(Service.transcribe(service, "a.wav"))
+        await asyncio.to_thread(begun.wait, 10)
+        await finished(task)
+        assert await asyncio.to_thread(ended.wait, 10)
+
+    asyncio.run(run())
 
 
 def test_those_who_left_end_although_all_rows_are_taken():

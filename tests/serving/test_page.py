@@ -281,8 +281,9 @@ def test_what_is_typed_over_an_answer_is_answered_by_voice(browse, server):
     assert page.locator(".question").count() == 2
     assert sent(server).count("response.create") == 2
     assert server.requests == []  # none of them went another way
-    page.click(".answer [aria-label='Read aloud']")
+    page.click(".answer [aria-label='Read aloud'] >> nth=0")
     assert page.is_hidden("#voice-bar")
+    assert page.evaluate("document.activeElement.title") == "Read aloud"  # the focus stays
 
 
 def test_tabs_do_not_overwrite_each_other(browse):
@@ -317,6 +318,24 @@ def test_a_chat_is_deleted_when_that_is_meant_and_stays_open_when_it_is_picked(b
     page.click("#chats [aria-label^=Delete]")
     until(page, "() => document.activeElement.id === 'new-chat'")
     assert page.locator("#chats .name").count() == 0
+
+
+def test_a_touch_screen_shows_what_deletes(browse):
+    page = browse(width=360, height=640, has_touch=True, is_mobile=True)
+    ask(page, "Hello")
+    answered(page)
+    page.click("#new-chat-top")
+    page.wait_for_selector("#chats li:not([aria-current]) .icon", state="attached")
+    assert page.evaluate("getComputedStyle(document.querySelector('#chats .icon')).opacity") == "1"
+
+
+def test_a_spoken_conversation_takes_over_from_a_recording(browse):
+    page = browse(("silence", 60))
+    page.click("#talk")  # a tap
+    page.wait_for_selector("#talk[aria-pressed=true]")
+    page.click("#hands-free")
+    page.wait_for_selector("[data-state=listening]")
+    assert page.get_attribute("#talk", "aria-pressed") == "false"
 
 
 def test_a_message_waits_for_its_pictures(browse, server):
