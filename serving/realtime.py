@@ -31,6 +31,7 @@ from serving.streaming import finished
 MAX_BUFFER = 60 * RATE  # samples that may wait to be committed
 MAX_UNSENT = 4096  # events that a client may leave lying before it is given up
 TOO_SLOW = 1008, "the client takes too few of its events"  # RFC 6455: it breaks the server's policy
+CLOSING = 5.0  # seconds: one that reads nothing takes no goodbye either
 MIN_COMMIT = RATE // 10  # samples: less is no recording
 TAIL_MS = 96  # of silence kept after speech
 
@@ -80,8 +81,8 @@ class Connection:
         finally:
             await self.stop_response("client_left")
             await finished(*self.pumps, *self.tasks)
-            with suppress(RuntimeError, WebSocketDisconnect):  # it may have gone already
-                await self.socket.close(*self.left)
+            with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # it may have gone already
+                await asyncio.wait_for(self.socket.close(*self.left), CLOSING)
 
     def send(self, kind: str, **fields) -> None:
         """Queue an event for the client; one that takes none is given up, wherever sending waits."""
@@ -194,8 +195,7 @@ class Connection:
     async def _answer_turn(self, interrupts: bool) -> None:
         """Answer what was said, at once or after the answer that may not be interrupted."""
         running = self.response
-        if running is None or running.ended or interrupts or running.item is None:
-            # of an answer that has no word yet nothing is lost
+        if running is None or running.ended or interrupts or running.item is None:  # no word yet
             await self.stop_response("turn_detected")
             self.start_response(ResponseSettings())
         else:

@@ -246,10 +246,12 @@ def test_words_do_not_wait_where_pictures_are_read():
 
 def test_a_client_that_takes_nothing_is_given_up_although_sending_waits(monkeypatch):
     monkeypatch.setattr(realtime, "MAX_UNSENT", 5)
+    monkeypatch.setattr(realtime, "CLOSING", 0.1)
     closed = []
 
     async def close(*why) -> None:
         closed.append(why)
+        await asyncio.Event().wait()  # for room in the socket
 
     async def run() -> None:
         socket = SimpleNamespace(send_text=for_ever, receive=for_ever, close=close)
