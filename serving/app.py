@@ -12,7 +12,7 @@ from starlette.exceptions import HTTPException
 from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
-from serving import audio, chat, realtime, trace
+from serving import audio, chat, realtime_open, trace
 from serving.errors import ApiError, invalid, not_found
 from serving.guard import Guard
 from serving.schema import ChatBody, SpeechBody
@@ -25,7 +25,7 @@ GONE = 499  # a status of nginx's: the client left
 log = logging.getLogger("serving")
 
 
-def create_app(service: Service, api_key: str | None, local: bool) -> Guard:
+def create_app(service: Service, api_key: str | None, local: bool) -> "Counted":
     """The ASGI application of a service.
 
     Args:
@@ -47,12 +47,11 @@ def create_app(service: Service, api_key: str | None, local: bool) -> Guard:
     for route in app.routes:
         if "GET" in (getattr(route, "methods", None) or ()):
             route.methods.add("HEAD")  # answered as GET; uvicorn leaves the body out
-    app.add_middleware(Counted, metrics=service.metrics)
-    return Guard(app, api_key, local)
+    return Counted(Guard(app, api_key, local), service.metrics)
 
 
 class Counted:
-    """Counts requests by path and status; unknown paths count as one."""
+    """Counts answers by path and status, refusals and failures too; unknown paths count as one."""
 
     def __init__(self, app, metrics) -> None:
         self.app, self.metrics = app, metrics
@@ -60,10 +59,11 @@ class Counted:
     async def __call__(self, scope, receive, send) -> None:
         async def watched(message) -> None:
             if message["type"] == "http.response.start":
-                route = scope.get("route")  # none of the page's files has one
-                path = "page" if route is None else route.path
-                path = "unknown" if message["status"] in (404, 405) else path
-                self.metrics.requests.labels(path, message["status"]).inc()
+                status, route = message["status"], scope.get("route")
+                path = "page" if status < 400 else "unknown"  # the page's files have no route
+                if route is not None and route.include_in_schema:
+                    path = route.path
+                self.metrics.requests.labels(path, status).inc()
             await send(message)
 
         await self.app(scope, receive, watched if scope["type"] == "http" else send)
@@ -154,7 +154,7 @@ def add_api(app: FastAPI, service: Service) -> None:
 
     @app.websocket("/v1/realtime")
     async def _(socket: WebSocket):
-        await realtime.serve(service, socket)
+        await realtime_open.serve(service, socket)
 
     methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 

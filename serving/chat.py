@@ -59,7 +59,7 @@ class Asked:
 async def complete(service: Service, body: ChatBody, request: Request):
     """The response: a dict, or a stream of chunks."""
     with ExitStack() as stack:
-        stack.enter_context(service.place())
+        stack.enter_context(service.place(body.n or 1))
         asked = await unless_gone(request, ask(service, body))
         if body.stream:  # the stream lets go of its place
             chunks = events(service, asked)

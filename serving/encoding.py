@@ -1,4 +1,4 @@
-"""Sound for the wire: PCM, WAV, FLAC, MP3 and Opus, encoded as it is made; and sample rates."""
+"""Sound for the wire: PCM, WAV, AAC, FLAC, MP3 and Opus, encoded as it is made; and sample rates."""
 
 import io
 
@@ -12,11 +12,13 @@ WIRE_RATE = 24_000  # Hz of raw PCM in OpenAI's API
 CONTENT_TYPES = {
     "pcm": "audio/pcm",
     "wav": "audio/wav",
+    "aac": "audio/aac",
     "flac": "audio/flac",
     "mp3": "audio/mpeg",
     "opus": "audio/ogg",
 }
 CODECS = {  # format -> (container, codec, sample format, rate in Hz)
+    "aac": ("adts", "aac", "fltp", SAMPLE_RATE),
     "flac": ("flac", "flac", "s16", SAMPLE_RATE),
     "mp3": ("mp3", "libmp3lame", "s16p", SAMPLE_RATE),
     "opus": ("ogg", "libopus", "s16", 48_000),

@@ -189,11 +189,11 @@ class Engine(Worker):
 
     def _fill(self) -> None:
         """Give free rows to those that have begun."""
+        for one in [one for one in self.begun if one[0].cancelled]:
+            self.begun.remove(one)
+            one[0].deliver(End("cancelled"))
         while self.begun and len(self.active) < MAX_ROWS:
             job, cache = self.begun.popleft()
-            if job.cancelled:
-                job.deliver(End("cancelled"))
-                continue
             self.rows.admit(cache)
             self.active.append(job)
 

@@ -7,7 +7,7 @@ and the time its upload takes. Refusals have OpenAI's shape.
 import asyncio
 import hmac
 import json
-from urllib.parse import SplitResult, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 
 from serving.errors import ApiError
 
@@ -71,7 +71,8 @@ class Guard:
         path = scope["path"]
         guarded = path.startswith("/v1") or path == "/metrics"  # the page's files hold no secret
         if self.api_key is not None and guarded:
-            if not hmac.compare_digest(key_of(headers).encode(), self.api_key.encode()):
+            wanted = self.api_key.encode()
+            if not any(hmac.compare_digest(key.encode(), wanted) for key in keys_of(headers)):
                 raise ApiError("the API key is missing or wrong", 401, "invalid_api_key")
         length = headers.get("content-length", "")
         if length.isdecimal() and int(length) > MAX_BODY:
@@ -91,15 +92,19 @@ def parts_of(url: str) -> SplitResult:
         return urlsplit("")
 
 
-def key_of(headers: dict[str, str]) -> str:
-    """The key a client sent, by header or as a WebSocket's subprotocol."""
+def keys_of(headers: dict[str, str]) -> list[str]:
+    """The key a client sent, by header or as a WebSocket's subprotocol.
+
+    A subprotocol holds few characters: the page sends others percent-encoded, so both readings count.
+    """
     kind, _, key = headers.get("authorization", "").partition(" ")
     if kind.lower() == "bearer":
-        return key.strip()
+        return [key.strip()]
     for protocol in headers.get("sec-websocket-protocol", "").split(","):
         if protocol.strip().startswith(KEY_PROTOCOL):
-            return protocol.strip().removeprefix(KEY_PROTOCOL)
-    return ""
+            key = protocol.strip().removeprefix(KEY_PROTOCOL)
+            return [key, unquote(key)]
+    return []
 
 
 class Upload:

@@ -23,7 +23,7 @@ class Metrics:
             "muomni_disconnects", "Requests whose client left before the end", **more
         )
         self.audio_seconds = Counter("muomni_spoken_seconds", "Seconds of speech made", **more)
-        self.busy = Gauge("muomni_requests_in_flight", "Requests answered or waiting", **more)
+        self.busy = Gauge("muomni_requests_in_flight", "Answers being made or waiting", **more)
         self.rows = Gauge("muomni_rows", "Answers being decoded", **more)
         self.sockets = Gauge("muomni_realtime_sessions", "Open realtime connections", **more)
         self.first_token = Histogram(

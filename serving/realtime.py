@@ -1,62 +1,41 @@
-"""`/v1/realtime`: a spoken conversation over one WebSocket, with OpenAI's events (docs/serving.md)."""
+"""A spoken conversation over one WebSocket, with OpenAI's events (docs/serving.md)."""
 
 import asyncio
 import json
 import logging
 from contextlib import suppress
-from math import inf
 
 import numpy as np
-from starlette.responses import JSONResponse
 from starlette.websockets import WebSocket, WebSocketDisconnect
 
 from serving.activity import Paused, Started, Stopped, TurnDetector
 from serving.encoding import WIRE_RATE, Resampler
-from serving.errors import ApiError, not_found
+from serving.errors import ApiError
 from serving.realtime_items import (
     MAX_BYTES,
     MAX_ITEMS,
     RATE,
     Item,
+    new_name,
     pcm_samples,
     read_item,
+    to_truncate,
+    told,
 )
 from serving.realtime_response import Response
 from serving.realtime_session import ResponseSettings, Session, parse_event, updated
 from serving.schema import checked
-from serving.service import MODEL, Service, new_id
+from serving.service import Service, new_id
 from serving.streaming import finished
 
-MAX_SESSIONS = 32
 MAX_BUFFER = 60 * RATE  # samples that may wait to be committed
 MAX_UNSENT = 4096  # events that a client may leave lying before it is given up
+TOO_SLOW = 1008, "the client takes too few of its events"  # RFC 6455: it breaks the server's policy
+CLOSING = 5.0  # seconds: one that reads nothing takes no goodbye either
 MIN_COMMIT = RATE // 10  # samples: less is no recording
 TAIL_MS = 96  # of silence kept after speech
 
 log = logging.getLogger("serving")
-
-
-async def serve(service: Service, socket: WebSocket) -> None:
-    """One connection, from its opening to its end."""
-    try:
-        if socket.query_params.get("model", MODEL) != MODEL:
-            raise not_found(socket.query_params["model"])
-        if not service.hears:
-            raise ApiError("this checkpoint is text alone: it does not hear", param="model")
-        if service.sockets >= MAX_SESSIONS:
-            raise ApiError("too many realtime sessions are open", 429, "rate_limit_exceeded")
-    except ApiError as error:
-        await socket.send_denial_response(JSONResponse(error.body(), error.status))
-        return
-    offered = socket.scope.get("subprotocols") or []
-    service.sockets += 1
-    try:
-        voices = await service.voices()
-        await socket.accept("realtime" if "realtime" in offered else None)
-        session = updated(Session(), {"audio": {"output": {"voice": voices[0]}}})
-        await Connection(service, socket, session).run()
-    finally:
-        service.sockets -= 1
 
 
 class Connection:
@@ -76,6 +55,8 @@ class Connection:
         self.eager: tuple[int, asyncio.Task] | None = None  # a transcript begun before its turn ended
         self.response: Response | None = None
         self.tasks: set[asyncio.Task] = set()
+        self.pumps: tuple[asyncio.Task, ...] = ()  # what sends, and what reads
+        self.left = 1000, ""  # why the socket is closed: nothing is wrong
         self.handlers = {
             "session.update": self._update,
             "input_audio_buffer.append": self._append,
@@ -93,19 +74,23 @@ class Connection:
 
     async def run(self) -> None:
         """Read and answer events until the client leaves."""
-        sender = asyncio.create_task(self._send_all())
-        reader = asyncio.create_task(self._read_all())
+        self.pumps = tuple(map(asyncio.create_task, (self._send_all(), self._read_all())))
         self.send("session.created", session=self._shown())
         try:
-            await asyncio.wait({sender, reader}, return_when=asyncio.FIRST_COMPLETED)
+            await asyncio.wait(self.pumps, return_when=asyncio.FIRST_COMPLETED)
         finally:
             await self.stop_response("client_left")
-            await finished(sender, reader, *self.tasks)
-            with suppress(RuntimeError, WebSocketDisconnect):  # it may have gone already
-                await self.socket.close()
+            await finished(*self.pumps, *self.tasks)
+            with suppress(RuntimeError, WebSocketDisconnect, TimeoutError):  # it may have gone already
+                await asyncio.wait_for(self.socket.close(*self.left), CLOSING)
 
     def send(self, kind: str, **fields) -> None:
-        """Queue an event for the client."""
+        """Queue an event for the client; one that takes none is given up, wherever sending waits."""
+        if self.unsent.qsize() >= MAX_UNSENT:
+            self.left = TOO_SLOW
+            for pump in self.pumps:
+                pump.cancel()
+            return
         self.unsent.put_nowait({"type": kind, "event_id": new_id("event")} | fields)
 
     def send_error(self, error: ApiError, event_id: str | None = None) -> None:
@@ -113,7 +98,7 @@ class Connection:
 
     async def _send_all(self) -> None:
         with suppress(WebSocketDisconnect, RuntimeError):
-            while self.unsent.qsize() < MAX_UNSENT:
+            while True:
                 await self.socket.send_text(json.dumps(await self.unsent.get()))
 
     async def _read_all(self) -> None:
@@ -148,6 +133,7 @@ class Connection:
         turns_changed = session.audio.input.turn_detection != self.session.audio.input.turn_detection
         self.session = session
         if turns_changed:
+            self._forget_eager()
             self.detector = self._new_detector()
             self.base, self.speech = self.start + len(self.buffer), None
         self.send("session.updated", session=self._shown())
@@ -195,16 +181,39 @@ class Connection:
         end = found.at + TAIL_MS * RATE // 1000
         samples = self.buffer[begin - self.start : end - self.start]
         if isinstance(found, Paused):
+            self._forget_eager()
             self.eager = found.at, self._words(samples)
             return
         self.send("input_audio_buffer.speech_stopped", audio_end_ms=ms(found.at), item_id=item_id)
-        known = self.eager[1] if self.eager and self.eager[0] == found.at else None
+        known = self._forget_eager(but=found.at)
         self._drop(end - self.start)
-        self.speech = self.eager = None
+        self.speech = None
         self._commit(samples, item_id, known)
         if settings.create_response:
+            await self._answer_turn(settings.interrupt_response)
+
+    async def _answer_turn(self, interrupts: bool) -> None:
+        """Answer what was said, at once or after the answer that may not be interrupted."""
+        running = self.response
+        if running is None or running.ended or interrupts or running.item is None:  # no word yet
             await self.stop_response("turn_detected")
             self.start_response(ResponseSettings())
+        else:
+            self._background(self._answer_after(running))
+
+    async def _answer_after(self, running: Response) -> None:
+        await asyncio.wait({running.task})
+        if self.response is running:
+            self.start_response(ResponseSettings())
+
+    def _forget_eager(self, but: int | None = None) -> asyncio.Task | None:
+        """Give up a transcript that was begun before its turn had ended; one up to `but` is returned."""
+        eager, self.eager = self.eager, None
+        if eager and eager[0] == but:
+            return eager[1]
+        if eager:
+            eager[1].cancel()
+        return None
 
     def _words(self, samples: np.ndarray) -> asyncio.Task:
         """Begin to find the words of a recording."""
@@ -228,12 +237,14 @@ class Connection:
                 code="input_audio_buffer_commit_empty",
             )
         samples = self.buffer
+        name = self.speech[1] if self.speech else new_id("item")  # the one that was announced
         self._empty()
-        self._commit(samples, new_id("item"))
+        self._commit(samples, name)
 
     def _empty(self) -> None:
         self._drop(len(self.buffer))
-        self.speech = self.eager = None
+        self._forget_eager()
+        self.speech = None
         if self.detector is not None:
             self.detector.forget()
 
@@ -252,15 +263,10 @@ class Connection:
 
     async def _tell_words(self, item: Item) -> None:
         """Send the transcript once it is known."""
-        about = {"item_id": item.id, "content_index": 0}
-        kind = "conversation.item.input_audio_transcription"
-        try:
-            words = await asyncio.shield(item.words)
-        except ApiError as error:
-            self.send(f"{kind}.failed", **about, error=error.body()["error"])
-            return
-        if self.session.audio.input.transcription is not None:
-            self.send(f"{kind}.completed", **about, transcript=words, usage=item.usage)
+        end, more = await told(item)
+        if end == "failed" or self.session.audio.input.transcription is not None:
+            kind = f"conversation.item.input_audio_transcription.{end}"
+            self.send(kind, item_id=item.id, content_index=0, **more)
 
     # ---- the conversation
 
@@ -289,11 +295,10 @@ class Connection:
         if event.get("previous_item_id") is not None:
             raise ApiError("items join the end: leave out previous_item_id", param="previous_item_id")
         values = event.get("item")
-        name = values.get("id") if isinstance(values, dict) else None
-        if name is not None and (not isinstance(name, str) or len(name) > 64 or name in self.items):
-            raise ApiError("id must be new, and text of up to 64 characters", param="item.id")
-        item, sounds = await self.service.work("prepare", read_item, values, name or new_id("item"))
-        await self.service.work("prepare", self.service.conversations.check_pictures, item.media)
+        name = new_name(values, self.items)
+        item, sounds = await self.service.work("listen", read_item, values, name)
+        if item.media:
+            await self.service.work("prepare", self.service.conversations.check_pictures, item.media)
         if sounds:
             item.words = self._words(np.concatenate(sounds))
         self.add(item)
@@ -308,13 +313,8 @@ class Connection:
         self.send("conversation.item.retrieved", item=self._item(event).shown())
 
     async def _truncate(self, event: dict) -> None:
-        item, played = self._item(event), event.get("audio_end_ms")
-        if type(index := event.get("content_index", 0)) is not int or index:
-            raise ApiError("content_index must be 0: an answer has one part", param="content_index")
-        if not isinstance(played, int | float) or isinstance(played, bool) or not 0 <= played < inf:
-            raise ApiError("audio_end_ms must be 0 or more", param="audio_end_ms")
-        if item.role != "assistant" or not item.spoken:
-            raise ApiError("only a spoken answer can be truncated", param="item_id")
+        item = self._item(event)
+        played = to_truncate(item, event)
         item.truncate(played)
         self.send(
             "conversation.item.truncated", item_id=item.id, content_index=0, audio_end_ms=played

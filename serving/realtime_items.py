@@ -1,7 +1,9 @@
 """Items of a realtime conversation: what was said, and the turns that the model reads of it."""
 
 import asyncio
+import logging
 from dataclasses import dataclass, field
+from math import inf
 
 import numpy as np
 
@@ -10,10 +12,14 @@ from serving.conversation import Asking
 from serving.encoding import WIRE_RATE, Resampler
 from serving.errors import ApiError
 from serving.media import Media, from_base64, from_data_uri
+from serving.service import new_id
 
 RATE = SAMPLE_RATE  # Hz, as the model hears
 MAX_ITEMS = 512
 MAX_BYTES = 64_000_000  # of the texts and pictures of a conversation
+LETTER_MS = 65  # of sound a character takes, where a sentence's sound was not made to its end
+
+log = logging.getLogger("serving")
 
 
 @dataclass
@@ -26,7 +32,9 @@ class Item:
     media: list[Media] = field(default_factory=list)
     words: asyncio.Task | None = None  # the transcript of its recording
     heard_seconds: float = 0.0  # of the recording
-    sound_ms: float = 0.0  # of a spoken answer
+    said: list[tuple[int, float]] = field(default_factory=list)  # a spoken answer's sentences: the
+    # character each ends before, and the ms of sound made of it
+    whole: bool = False  # all of that sound was made
     spoken: bool = False
     status: str = "completed"
 
@@ -61,14 +69,33 @@ class Item:
         done = self.words.done() and not self.words.cancelled() and not self.words.exception()
         return self.words.result() if done else None
 
+    def add_sound(self, end: int, ms: float) -> None:
+        """Sound was made of the sentence that ends before this character."""
+        if self.said and self.said[-1][0] == end:
+            ms += self.said.pop()[1]
+        self.said.append((end, ms))
+
     def truncate(self, played_ms: float) -> None:
-        """Keep what was heard of a spoken answer: whole words, by the share of its sound."""
-        if played_ms < self.sound_ms:
-            kept = int(len(self.text) * played_ms / self.sound_ms)
-            cut = self.text[:kept]
-            whole = kept == 0 or self.text[kept - 1 : kept + 1].find(" ") >= 0
-            self.text = cut.rstrip() if whole else cut.rpartition(" ")[0]
-            self.sound_ms = played_ms
+        """Keep what was heard of a spoken answer: sentences, and by its share of sound words of one."""
+        if self.whole and played_ms >= sum(ms for _, ms in self.said):
+            return
+        start, kept, left = 0, [], played_ms
+        for place, (end, ms) in enumerate(self.said):
+            if not self.whole and place == len(self.said) - 1:  # more of its sound would have come
+                ms = max(ms, LETTER_MS * (end - start))
+            if left < ms:
+                end = self._words_before(start + int((end - start) * left / ms), start)
+            kept.append((end, min(left, ms)))
+            start, left = end, left - ms
+            if left < 0:
+                break
+        self.text, self.said, self.whole = self.text[:start].rstrip(), kept, True
+
+    def _words_before(self, place: int, start: int) -> int:
+        """The end of the last whole word before a character, from `start` on."""
+        if self.text[place - 1 : place + 1].find(" ") >= 0:
+            return place
+        return max(start, self.text.rfind(" ", start, place))
 
 
 def pcm_samples(data: str, param: str) -> np.ndarray:
@@ -119,11 +146,44 @@ def read_item(values: dict, name: str) -> tuple[Item, list[np.ndarray]]:
     return item, sounds
 
 
+def new_name(values: dict, taken: dict) -> str:
+    """The id of an item that a client makes."""
+    name = values.get("id") if isinstance(values, dict) else None
+    if name is not None and (not isinstance(name, str) or len(name) > 64 or name in taken):
+        raise ApiError("id must be new, and text of up to 64 characters", param="item.id")
+    return name or new_id("item")
+
+
+def to_truncate(item: Item, event: dict) -> float:
+    """How much of a spoken answer was played, in ms, as an event says."""
+    if type(index := event.get("content_index", 0)) is not int or index:
+        raise ApiError("content_index must be 0: an answer has one part", param="content_index")
+    played = event.get("audio_end_ms")
+    if not isinstance(played, int | float) or isinstance(played, bool) or not 0 <= played < inf:
+        raise ApiError("audio_end_ms must be 0 or more", param="audio_end_ms")
+    if item.role != "assistant" or not item.spoken:
+        raise ApiError("only a spoken answer can be truncated", param="item_id")
+    return played
+
+
+async def told(item: Item) -> tuple[str, dict]:
+    """How the search for its words ends, completed or failed, and what the client is told then."""
+    try:
+        words = await asyncio.shield(item.words)
+    except ApiError as error:
+        return "failed", {"error": error.body()["error"]}
+    except Exception:
+        log.exception("a recording could not be transcribed")
+        error = ApiError("the words could not be found: the server logged why", 500)
+        return "failed", {"error": error.body()["error"]}
+    return "completed", {"transcript": words, "usage": item.usage}
+
+
 async def words_of(item: Item) -> str:
     """Words of its recording; of one that could not be read, whose failure was told, none."""
     try:
         return await asyncio.shield(item.words) if item.words else ""
-    except ApiError:
+    except Exception:
         return ""
 
 

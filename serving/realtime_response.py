@@ -36,7 +36,7 @@ class Response:
         self.most = settings.max_output_tokens or session.max_output_tokens
         given = settings.audio and settings.audio.output.voice
         self.voice = given or session.audio.output.voice
-        self.speed = session.audio.output.speed
+        self.speed, self.metadata = session.audio.output.speed, settings.metadata
         self.item: Item | None = None
         self.answer: Answer | None = None
         self.task: asyncio.Task | None = None
@@ -85,14 +85,16 @@ class Response:
         prepared = await self.service.prepare(prompt, answerable(turns), config)
         self.answer = Answer(self.service, prepared, config, speech, began=began)
         self._open()
-        wire = PcmEncoder()
+        wire, end = PcmEncoder(), 0
         async with self.answer:
             async for event in self.answer:
                 if isinstance(event, Sound):
-                    self._sound(wire.push(event.samples))
+                    end = event.end
+                    self._sound(wire.push(event.samples), end)
                 else:
                     self._text(event.text)
-        self._sound(wire.finish())
+        self._sound(wire.finish(), end)
+        self.item.whole = True
         return STATUS[self.answer.reason]
 
     # ---- events
@@ -123,9 +125,10 @@ class Response:
             kind = "output_audio_transcript" if self.speaks else "output_text"
             self.connection.send(f"response.{kind}.delta", **self._about(), delta=text)
 
-    def _sound(self, pcm: bytes) -> None:
+    def _sound(self, pcm: bytes, end: int) -> None:
+        """Send sound of the sentence that ends before this character."""
         if self.speaks and pcm:
-            self.item.sound_ms += 1000 * len(pcm) / 2 / WIRE_RATE
+            self.item.add_sound(end, 1000 * len(pcm) / 2 / WIRE_RATE)
             sound = base64.b64encode(pcm).decode()
             self.connection.send("response.output_audio.delta", **self._about(), delta=sound)
 
@@ -161,6 +164,7 @@ class Response:
             "status_details": details,
             "output": [self.item.shown()] if self.item else [],
             "output_modalities": ["audio" if self.speaks else "text"],
+            "metadata": self.metadata,
             "usage": None,
         }
         if self.answer is not None and status != "in_progress":

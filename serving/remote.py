@@ -70,7 +70,9 @@ class RemoteEngine:
 
     def submit(self, job: Job) -> None:
         """Queue a job. Call from any thread."""
-        self.pool.submit(self._answer, job)
+        error = End("error", RuntimeError("the server stops"))
+        waits = self.pool.submit(self._answer, job)
+        waits.add_done_callback(lambda done: done.cancelled() and job.deliver(error))
 
     def cancel(self, job: Job) -> None:
         """Let a job end at its next token."""
@@ -151,8 +153,10 @@ class RemoteEngine:
 
 
 def tokens_of(lines, job: Job) -> Iterator[Token]:
-    """Tokens of vLLM's server-sent events."""
+    """Tokens of vLLM's server-sent events; a stream that breaks off is no answer."""
     for line in lines:
+        if line.strip() == b"data: [DONE]":
+            return
         if not line.startswith(b"data: {"):
             continue
         event = json.loads(line[6:])
@@ -160,6 +164,7 @@ def tokens_of(lines, job: Job) -> Iterator[Token]:
             raise RuntimeError(f"vLLM: {str(event['error'])[:300]}")
         for choice in event["choices"]:
             yield from scored(choice.get("token_ids") or [], choice.get("logprobs"))
+    raise RuntimeError("vLLM: the answer broke off")
 
 
 def scored(ids: list[int], logprobs: dict | None) -> Iterator[Token]:

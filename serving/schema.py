@@ -97,7 +97,7 @@ class Message(BaseModel):
 
 class AudioOut(BaseModel):
     voice: Voice | None = None
-    format: Literal["wav", "flac", "mp3", "opus", "pcm16", "pcm"] = "wav"
+    format: Literal["wav", "aac", "flac", "mp3", "opus", "pcm16", "pcm"] = "wav"
     speed: float = Field(1.0, allow_inf_nan=False)
 
 
@@ -182,7 +182,7 @@ class SpeechBody(Body):
     model: str = "muomni"
     input: str = Field(min_length=1, max_length=4096)
     voice: Voice | None = None
-    response_format: Literal["wav", "flac", "mp3", "opus", "pcm"] = "mp3"
+    response_format: Literal["wav", "aac", "flac", "mp3", "opus", "pcm"] = "mp3"
     speed: float = Field(1.0, allow_inf_nan=False)
     stream_format: Literal["audio"] = "audio"
     instructions: str | None = None  # how to say it: this model has no such control

@@ -11,7 +11,9 @@ from collections.abc import AsyncIterator, Callable, Iterable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from secrets import token_hex
+from threading import Event
 
 import numpy as np
 
@@ -28,6 +30,7 @@ from serving.metrics import Metrics
 from serving.remote import RemoteEngine
 from serving.schema import Voice, VoiceId
 from serving.speaking import Sentence, SpeechEngine, breaths
+from serving.streaming import Gone
 from serving.thinking import MOST, ThinkingEngine
 
 MODEL = "muomni"
@@ -100,18 +103,18 @@ class Service:
             worker.shutdown(wait=True, cancel_futures=True)
 
     @contextmanager
-    def place(self):
-        """A place in the bounded queue for the time of a request."""
-        if self.busy >= self.most:
+    def place(self, count: int = 1):
+        """Places in the bounded queue for the time of a request, one for each of its answers."""
+        if self.busy and self.busy + count > self.most:
             raise ApiError(
-                f"the server is busy: {self.busy} requests are being answered or wait. Try again soon",
+                f"the server is busy: {self.busy} answers are being made or wait. Try again soon",
                 429, "rate_limit_exceeded",
             )
-        self.busy += 1
+        self.busy += count
         try:
             yield
         finally:
-            self.busy -= 1
+            self.busy -= count
 
     async def work(self, worker: str, function: Callable, *args):
         """Run in a worker thread; a UserError becomes the client's error."""
@@ -190,8 +193,17 @@ class Service:
             sentence.cancelled = True
 
     async def transcribe(self, source) -> str:
-        """The words of a path or of (samples, rate)."""
-        return await self.work("compute", self.omni.transcribe, source)
+        """The words of a path or of (samples, rate); where nobody waits any more, it is left."""
+        unwanted = Event()
+
+        def progress(*_) -> None:
+            if unwanted.is_set():
+                raise Gone
+
+        try:
+            return await self.work("compute", partial(self.omni.transcribe, source, progress=progress))
+        finally:
+            unwanted.set()
 
 
 # half a second of faint noise: what transcribing needs is loaded before the first person speaks

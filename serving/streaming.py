@@ -1,6 +1,7 @@
 """Responses that end with their client: streams, and answers that somebody waits for."""
 
 import asyncio
+import logging
 from collections.abc import AsyncIterator, Awaitable
 from contextlib import ExitStack
 
@@ -10,6 +11,8 @@ from starlette.responses import Response
 from serving.metrics import Metrics
 
 STALLED = 60.0  # seconds that a client may take none of a stream before it is given up
+
+log = logging.getLogger("serving")
 
 
 class Gone(Exception):
@@ -81,20 +84,34 @@ class Streamed(Response):
         watch = asyncio.create_task(disconnected(receive))
         try:
             await asyncio.wait({pump, watch}, return_when=asyncio.FIRST_COMPLETED)
-            if not pump.done() or pump.exception():
+            error = pump.exception() if pump.done() else Gone()
+            if isinstance(error, Gone):
                 self.metrics.disconnects.inc()
+            elif error is not None:
+                log.error("a stream failed", exc_info=error)
         finally:
             await finished(pump, watch)
             await self.chunks.aclose()
             self.stack.close()
 
     async def _pump(self, send) -> None:
-        headers = [(b"content-type", self.kind.encode()), (b"cache-control", b"no-store")]
-        headers.append((b"x-accel-buffering", b"no"))  # proxies: pass it on at once
-        await send({"type": "http.response.start", "status": 200, "headers": headers})
-        async for chunk in self.chunks:
-            if chunk:
-                message = {"type": "http.response.body", "body": chunk, "more_body": True}
+        """Send all chunks.
+
+        Raises:
+            Gone: the client left, or takes nothing any more.
+        """
+
+        async def sent(message: dict) -> None:
+            try:
                 async with asyncio.timeout(STALLED):
                     await send(message)
-        await send({"type": "http.response.body", "body": b"", "more_body": False})
+            except Exception:
+                raise Gone from None
+
+        headers = [(b"content-type", self.kind.encode()), (b"cache-control", b"no-store")]
+        headers.append((b"x-accel-buffering", b"no"))  # proxies: pass it on at once
+        await sent({"type": "http.response.start", "status": 200, "headers": headers})
+        async for chunk in self.chunks:
+            if chunk:
+                await sent({"type": "http.response.body", "body": chunk, "more_body": True})
+        await sent({"type": "http.response.body", "body": b"", "more_body": False})

@@ -53,7 +53,7 @@ export class Api {
   realtime(model) {
     const address = new URL(`/v1/realtime?model=${encodeURIComponent(model)}`, location.href);
     address.protocol = address.protocol.replace("http", "ws");
-    const key = this.key();
+    const key = token(this.key());
     return new WebSocket(address, key ? ["realtime", `openai-insecure-api-key.${key}`] : "realtime");
   }
 
@@ -76,6 +76,11 @@ export class Api {
     if (!response.ok) throw new ApiError(response.status, await reason(response));
     return response;
   }
+}
+
+/** Text of any characters as those that a subprotocol may have; the server reads it back. */
+export function token(text) {
+  return encodeURIComponent(text).replace(/[()]/g, (mark) => `%${mark.charCodeAt(0).toString(16)}`);
 }
 
 async function reason(response) {

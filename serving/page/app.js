@@ -29,14 +29,25 @@ const inside = new Inside();
 const list = new ChatList(chat, store);
 const tell = (promise) => promise.catch((error) => error.name !== "AbortError" && notify(error.message));
 
+/** A question by any way but the microphone. */
+function ask(text, attachments) {
+  return tell(handsFree.open ? handsFree.say(text, attachments) : chat.send(text, attachments));
+}
+
+/** Ends a spoken conversation before what would talk across it. */
+function alone(act) {
+  handsFree.stop();
+  return tell(act());
+}
+
 new ChatView(chat, {
-  say: ({ text }) => tell(chat.say(text)),
-  retry: () => tell(chat.retry()),
+  say: ({ text }) => alone(() => chat.say(text)),
+  retry: () => alone(() => chat.retry()),
   inside: (message) => tell(chat.trace(message).then((html) => inside.show(html))),
 });
 
 const composer = new Composer({
-  submit: (text, attachments) => tell(handsFree.open ? handsFree.say(text, attachments) : chat.send(text, attachments)),
+  submit: ask,
   stop: () => chat.stop(),
 });
 chat.addEventListener("busy", () => composer.setBusy(chat.busy && !handsFree.open));
@@ -51,7 +62,10 @@ const talk = new PushToTalk({
 });
 
 new VoiceBar(handsFree);
-find("hands-free").onclick = () => handsFree.start();
+find("hands-free").onclick = () => {
+  talk.cancel();
+  tell(handsFree.start());
+};
 handsFree.addEventListener("close", ({ detail }) => notify(detail));
 handsFree.addEventListener("error", ({ detail }) => notify(detail));
 
@@ -83,14 +97,20 @@ function openChat() {
 chat.addEventListener("leave", () => handsFree.stop());
 find("new-chat").onclick = find("new-chat-top").onclick = openChat;
 find("chats").addEventListener("click", (event) => event.target.closest(".name") && showSidebar(false));
-find("suggestions").onclick = ({ target }) => target.closest("button") && tell(chat.send(target.textContent));
+find("suggestions").onclick = ({ target }) => target.closest("button") && ask(target.textContent);
+
+const phone = matchMedia("(max-width: 48rem)"); // as in layout.css: there it lies over the rest
 
 function showSidebar(open) {
+  const wasOpen = find("sidebar").classList.contains("open");
   find("sidebar").classList.toggle("open", open);
+  document.querySelector("main").inert = open && phone.matches;
   find("shade").hidden = !open;
   find("open-sidebar").setAttribute("aria-expanded", String(open));
   if (open) find("new-chat").focus();
+  else if (wasOpen) find("open-sidebar").focus();
 }
+phone.onchange = () => showSidebar(false);
 find("open-sidebar").onclick = () => showSidebar(true);
 find("shade").onclick = () => showSidebar(false);
 
@@ -105,9 +125,13 @@ addEventListener("keydown", (event) => {
   } else if (event.key === "/" && !typing) {
     event.preventDefault();
     find("prompt").focus();
-  } else if (event.altKey && event.code === "KeyN") openChat();
-  else if (event.altKey && event.code === "KeyT" && !event.repeat && !handsFree.open) talk.press();
+  } else if (event.altKey && (event.code === "KeyN" || event.code === "KeyT")) {
+    event.preventDefault(); // it would be typed, or open the browser's menu
+    if (event.code === "KeyN") openChat();
+    else if (!event.repeat && !handsFree.open) talk.press();
+  }
 });
+addEventListener("blur", () => talk.release()); // the key goes up elsewhere
 addEventListener("keyup", (event) => event.code === "KeyT" && talk.release());
 addEventListener("pagehide", () => handsFree.stop());
 
@@ -123,6 +147,6 @@ async function connect() {
 showSpeak();
 await list.show();
 const [latest] = await store.all();
-if (latest) chat.open(latest);
+if (latest) chat.open(await store.get(latest.id));
 await connect();
 document.body.dataset.ready = "true";

@@ -14,6 +14,7 @@ export class AudioPlayer extends EventTarget {
   #sources = new Set();
   #next = 0; // when the next part begins, on the context's clock
   #begun = 0;
+  #gaps = 0; // seconds since then in which nothing sounded, as the next part came late
   #closed = false; // nothing more will come
   active = false; // between begin() and "end"
 
@@ -38,8 +39,7 @@ export class AudioPlayer extends EventTarget {
     this.stop();
     this.active = true;
     this.#closed = false;
-    this.#begun = 0;
-    this.#next = 0;
+    this.#begun = this.#next = this.#gaps = 0;
     this.restore();
     this.element.play().catch(() => {}); // refused without a gesture: then nothing sounds
   }
@@ -53,6 +53,7 @@ export class AudioPlayer extends EventTarget {
     source.connect(this.gain);
     const at = Math.max(this.#next, this.#context.currentTime + LEAD);
     source.start(at);
+    if (this.#begun) this.#gaps += at - this.#next;
     this.#next = at + buffer.duration;
     this.#sources.add(source);
     source.onended = () => this.#ended(source);
@@ -87,7 +88,7 @@ export class AudioPlayer extends EventTarget {
   get heard() {
     if (!this.#begun) return 0;
     const now = Math.min(this.#context.currentTime, this.#next);
-    return Math.max(0, Math.round(1000 * (now - this.#begun)));
+    return Math.max(0, Math.round(1000 * (now - this.#begun - this.#gaps)));
   }
 
   #first(at) {

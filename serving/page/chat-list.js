@@ -21,21 +21,25 @@ export class ChatList {
     const name = title(chat);
     const open = element("button", { type: "button", className: "name", textContent: name, title: name });
     open.onclick = () => this.open(chat.id);
-    const remove = iconButton("trash", `Delete “${name}”`, () => this.remove(chat.id));
+    const remove = iconButton("trash", `Delete “${name}”`, () => confirm(`Delete “${name}”?`) && this.remove(chat.id, entry));
     const entry = element("li", {}, open, remove);
     if (chat.id === this.chat.chat.id) entry.setAttribute("aria-current", "true");
     return entry;
   }
 
   async open(id) {
+    if (id === this.chat.chat.id) return; // it is open, and may be being answered
     const chat = await this.store.get(id);
     if (chat) this.chat.open(chat);
   }
 
-  async remove(id) {
+  async remove(id, entry) {
+    const place = [...find("chats").children].indexOf(entry);
     if (id === this.chat.chat.id) this.chat.forget();
     await this.store.delete(id);
     await this.show();
+    const left = find("chats").querySelectorAll(".name");
+    (left[Math.min(place, left.length - 1)] ?? find("new-chat")).focus();
   }
 
   async clear() {

@@ -4,6 +4,7 @@ import { dataUri, decode, encodeBlob } from "./base64.js";
 import { answer, newChat, question, toMessages } from "./conversation.js";
 import { fromPcm16 } from "./pcm.js";
 
+const KEEP = 1000; // ms between two saves of an answer that is being made: leaving the page loses no more
 const ENCODE = { dataUri, base64: encodeBlob };
 
 /** Events: "leave" (this chat for another), "open" (it), "add", "change", "remove" (detail: the message), "busy", "saved". */
@@ -93,9 +94,14 @@ export class Chat extends EventTarget {
 
   async save(chat = this.chat) {
     if (!chat.messages.length || chat.forgotten) return;
+    await this.#keep(chat);
+    this.#emit("saved", chat);
+  }
+
+  async #keep(chat) {
+    if (chat.forgotten) return;
     chat.updated = Date.now();
     await this.store.put(chat);
-    this.#emit("saved", chat);
   }
 
   /** Leaves the open chat, which has been deleted: what is under way in it is not saved again. */
@@ -121,7 +127,13 @@ export class Chat extends EventTarget {
     }
     try {
       const body = await this.#body(before, voice);
-      for await (const chunk of this.api.chat(body, abort.signal)) this.#take(message, chunk, started);
+      let kept = started;
+      for await (const chunk of this.api.chat(body, abort.signal)) {
+        this.#take(message, chunk, started);
+        if (performance.now() - kept < KEEP) continue;
+        kept = performance.now();
+        this.#keep(chat).catch(() => {}); // the last save tells
+      }
     } catch (error) {
       if (!abort.signal.aborted) message.error = error.message;
     }

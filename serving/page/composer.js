@@ -8,6 +8,9 @@ const MAX_ATTACHED = 6;
 
 export class Composer {
   #attached = [];
+  #reading = 0; // files that are being read
+  #attaching = Promise.resolve(); // until all have been
+  #submitting = false;
 
   /** submit(text, attachments); stop(). */
   constructor({ submit, stop }) {
@@ -28,17 +31,21 @@ export class Composer {
     this.#settle();
   }
 
-  async attach(files) {
+  attach(files) {
+    const taken = files.slice(0, MAX_ATTACHED - this.#attached.length - this.#reading);
+    if (taken.length < files.length) notify(`At most ${MAX_ATTACHED} files go with one message.`);
+    this.#reading += taken.length;
+    this.#attaching = this.#attaching.then(() => this.#read(taken));
+  }
+
+  async #read(files) {
     for (const file of files) {
-      if (this.#attached.length >= MAX_ATTACHED) {
-        notify(`At most ${MAX_ATTACHED} files go with one message.`);
-        break;
-      }
       try {
         this.#attached.push(await attachment(file));
       } catch (error) {
         notify(error.message);
       }
+      this.#reading -= 1;
     }
     this.#showTray();
     find("prompt").focus();
@@ -50,8 +57,12 @@ export class Composer {
     this.#settle();
   }
 
-  #submit(event) {
+  async #submit(event) {
     event.preventDefault();
+    if (this.#submitting) return;
+    this.#submitting = true;
+    await this.#attaching;
+    this.#submitting = false;
     const text = find("prompt").value.trim();
     if (!text && !this.#attached.length) return this.busy && event.type === "submit" ? this.stop() : undefined;
     const attached = this.#attached;

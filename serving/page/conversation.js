@@ -6,7 +6,7 @@
 const TITLE_LENGTH = 48; // characters
 
 /** Plain http:// from another machine has no crypto.randomUUID. */
-function newId() {
+export function newId() {
   return Array.from(crypto.getRandomValues(new Uint8Array(16)), (byte) => byte.toString(16).padStart(2, "0")).join("");
 }
 

@@ -6,21 +6,21 @@ import { answered, question } from "./conversation.js";
 import { Microphone } from "./microphone.js";
 import { fromPcm16 } from "./pcm.js";
 import { RATE, Realtime } from "./realtime.js";
-import { SpokenAnswer, SpokenTurn } from "./spoken.js";
+import { SpokenAnswer, SpokenTurns } from "./spoken.js";
 import { Turns } from "./turns.js";
 
 /** Events: "state" (detail: { state, level }), "open", "error" (detail: its message), "close" (detail: a reason to be shown, or ""). */
 export class HandsFree extends EventTarget {
   muted = false;
   #realtime = null;
-  #turn = null; // what the user says, or has said: a SpokenTurn
-  #past = null; // the turn that was interrupted: the speaker may go on with it
-  #answer = null; // to it: a SpokenAnswer
+  #answer = null; // to what the user said: a SpokenAnswer
+  #silencing = false; // the player is being stopped: its "end" is not the answer's
   #said = 0; // when the user's last words ended
 
   constructor({ api, settings, player, chat }) {
     super();
     Object.assign(this, { api, settings, player, chat });
+    this.user = new SpokenTurns(chat);
     this.microphone = new Microphone(RATE, (samples) => this.#frame(samples));
     player.addEventListener("start", () => this.#started());
     player.addEventListener("end", () => this.#heard());
@@ -34,7 +34,7 @@ export class HandsFree extends EventTarget {
     this.chat.stop();
     this.turns = new Turns();
     this.activity = new Activity();
-    this.#turn = this.#answer = null;
+    this.#answer = null;
     const realtime = (this.#realtime = new Realtime(this.api.realtime(this.settings.get("model"))));
     try {
       this.#listen();
@@ -61,23 +61,28 @@ export class HandsFree extends EventTarget {
     realtime.close();
     this.player.stop();
     this.#settleAnswer(true);
+    if (this.user.close() && this.#answer && !this.#answer.message.text) this.chat.remove(this.#answer.message);
     this.#emit("close", reason);
     this.chat.save();
   }
 
   /** A message typed, or a picture shown, in the midst of it. */
   async say(text, attachments) {
-    if (text) this.#apply(this.turns.typed().filter((action) => action !== "respond"));
+    const actions = text ? this.turns.typed() : [];
+    this.#apply(actions.filter((action) => action !== "respond"));
     const message = this.chat.add(question(text, attachments));
+    this.user.end();
     await this.#realtime.tell(message);
-    this.#turn = null;
+    if (!this.open || !actions.includes("respond") || this.turns.state !== "thinking") return;
     this.#said = performance.now();
-    if (text) this.#respond();
+    this.#respond();
   }
 
   /** Silences the answer that is under way. */
   hush() {
-    this.#apply(this.turns.hushed());
+    const actions = this.turns.hushed();
+    this.#apply(actions);
+    if (actions.length) this.user.end();
   }
 
   #configure() {
@@ -105,6 +110,10 @@ export class HandsFree extends EventTarget {
     });
     on("input_audio_buffer.committed", ({ item_id }) => this.#committed(item_id));
     on("conversation.item.input_audio_transcription.completed", (event) => this.#transcript(event));
+    on("conversation.item.input_audio_transcription.failed", ({ item_id, error }) => {
+      this.#emit("error", error.message);
+      this.#transcript({ item_id, transcript: "" });
+    });
     on("response.created", ({ response }) => {
       if (this.#answer && !this.#answer.response) this.#answer.response = response.id;
     });
@@ -112,8 +121,10 @@ export class HandsFree extends EventTarget {
     on("response.output_text.delta", (event) => this.#words(event));
     on("response.output_audio.delta", (event) => this.#sound(event));
     on("response.done", ({ response }) => this.#finished(response));
-    on("error", ({ error }) => this.#emit("error", error.message));
-    on("close", (reason) => this.stop(reason || "The connection to the server was lost."));
+    on("error", ({ error }) => {
+      if (error.code !== "response_cancel_not_active") this.#emit("error", error.message); // it had just ended
+    });
+    on("close", (reason) => this.stop(reason));
   }
 
   #apply(actions) {
@@ -125,6 +136,7 @@ export class HandsFree extends EventTarget {
       interrupt: () => this.#interrupt(),
       join: () => this.#join(),
       discard: () => this.#discard(),
+      forget: () => this.user.discard(),
       respond: () => this.#respond(),
     };
     for (const action of actions) acts[action]();
@@ -134,19 +146,12 @@ export class HandsFree extends EventTarget {
   #committed(item) {
     const actions = this.turns.committed();
     if (actions.includes("discard")) return this.#delete(item);
-    if (!this.#turn) {
-      this.#turn = new SpokenTurn();
-      this.chat.add(this.#turn.message);
-    }
-    this.#turn.add(item);
+    this.user.add(item);
     this.#apply(actions);
   }
 
   #transcript({ item_id, transcript }) {
-    const turn = this.#turn;
-    if (!turn?.items.includes(item_id)) return;
-    if (turn.write(item_id, transcript)) this.chat.change(turn.message);
-    else this.#apply(this.turns.nothingSaid());
+    if (this.user.write(item_id, transcript)) this.#apply(this.turns.nothingSaid());
   }
 
   #respond() {
@@ -176,17 +181,15 @@ export class HandsFree extends EventTarget {
 
   /** The answer has been heard to its end: what is said next is a new turn. */
   #heard() {
-    if (!this.open) return;
+    if (!this.open || this.#silencing) return;
     const actions = this.turns.answerEnded();
-    if (this.turns.state === "listening") this.#turn = this.#past = null;
+    if (this.turns.state === "listening") this.user.end();
     this.#apply(actions);
   }
 
   #finished(response) {
     if (!this.#answer || response.id !== this.#answer.response) return;
-    if (response.status === "failed") {
-      this.#answer.message.error = response.status_details?.error?.message ?? "The answer failed.";
-    }
+    this.#answer.take(response);
     this.#settleAnswer(false);
     this.player.finish(); // its "end" follows when all has sounded: then listening begins
     this.chat.save();
@@ -201,29 +204,27 @@ export class HandsFree extends EventTarget {
       this.#realtime.send({ type: "conversation.item.truncate", item_id: item, content_index: 0, audio_end_ms });
     }
     if (this.player.active && this.#answer) this.#answer.message.stopped = true;
+    this.#silencing = true;
     this.player.stop();
+    this.#silencing = false;
     this.#settleAnswer(true);
-    this.#past = this.#turn;
-    this.#turn = null;
+    this.user.interrupt();
   }
 
   /** The speaker went on after a pause: the begun answer goes, the turn is the same one. */
   #join() {
-    if (!this.#past) return;
-    this.#turn = this.#past;
-    this.#past = null;
+    if (!this.user.join()) return;
     if (this.#answer?.item) this.#delete(this.#answer.item);
     if (this.#answer) this.chat.remove(this.#answer.message);
     this.#answer = null;
   }
 
   #discard() {
-    const turn = this.#turn ?? this.#past;
-    if (!turn) return;
-    for (const item of turn.items) this.#delete(item);
-    this.chat.remove(turn.message);
+    const items = this.user.discard();
+    if (!items.length) return;
+    for (const item of items) this.#delete(item);
     if (this.#answer) this.chat.remove(this.#answer.message);
-    this.#turn = this.#past = this.#answer = null;
+    this.#answer = null;
   }
 
   #delete(item_id) {
@@ -232,11 +233,8 @@ export class HandsFree extends EventTarget {
 
   #settleAnswer(stopped) {
     if (!this.#answer) return;
-    const { message } = this.#answer;
-    if (stopped && message.busy) message.stopped = true;
-    message.busy = false;
-    if (message.text || message.error || stopped) this.chat.change(message);
-    else this.chat.remove(message); // nothing was said, so nothing was answered
+    if (this.#answer.settle(stopped)) this.chat.change(this.#answer.message);
+    else this.chat.remove(this.#answer.message); // nothing was said, so nothing was answered
   }
 
   #show() {

@@ -10,6 +10,7 @@ const BEFORE = 1000; // ms of sound kept while the way is shut, so that no first
 /** Events: each of the server's, by its type (detail: the event); "close" (detail: the reason). */
 export class Realtime extends EventTarget {
   #socket;
+  #created = false; // the session, by the server's word
   #forward = true;
   #kept = []; // frames held back
   #sent = 0; // ms of sound the server has been given
@@ -20,17 +21,19 @@ export class Realtime extends EventTarget {
     this.#socket = socket;
     socket.onmessage = ({ data }) => {
       const event = JSON.parse(data);
+      this.#created ||= event.type === "session.created";
       this.dispatchEvent(new CustomEvent(event.type, { detail: event }));
     };
-    socket.onclose = ({ reason }) => this.dispatchEvent(new CustomEvent("close", { detail: reason }));
+    socket.onclose = ({ reason }) => {
+      const lost = this.#created ? "The connection to the server was lost." : "The server takes no spoken conversation.";
+      this.dispatchEvent(new CustomEvent("close", { detail: reason || lost }));
+    };
   }
 
   opened() {
     return new Promise((resolve, reject) => {
       this.addEventListener("session.created", resolve, { once: true });
-      this.addEventListener("close", () => reject(new Error("The server takes no spoken conversation.")), {
-        once: true,
-      });
+      this.addEventListener("close", ({ detail }) => reject(new Error(detail)), { once: true });
     });
   }
 

@@ -17,6 +17,7 @@ export class Settings extends EventTarget {
     super();
     this.storage = storage;
     this.values = { ...DEFAULTS, ...read(storage) };
+    globalThis.addEventListener?.("storage", ({ key }) => key === KEY && this.#follow()); // another tab
   }
 
   get(name) {
@@ -24,8 +25,13 @@ export class Settings extends EventTarget {
   }
 
   set(name, value) {
-    this.values[name] = value;
+    this.values = { ...this.values, ...read(this.storage), [name]: value };
     this.storage.setItem(KEY, JSON.stringify(this.values));
+    this.dispatchEvent(new Event("change"));
+  }
+
+  #follow() {
+    this.values = { ...this.values, ...read(this.storage) };
     this.dispatchEvent(new Event("change"));
   }
 }

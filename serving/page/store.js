@@ -1,4 +1,7 @@
-// Chats kept in this browser (IndexedDB), pictures and recordings included within limits.
+// Chats kept in this browser (IndexedDB), pictures and recordings included within limits. Several
+// tabs may be open: none overwrites what another has written since.
+
+import { newId } from "./conversation.js";
 
 const NAME = "uomni";
 const CHATS = "chats";
@@ -7,6 +10,8 @@ const MAX_BYTES = 150e6; // of attachments, in all chats together
 const MAX_KEPT = 8e6; // bytes; a larger attachment is kept by its name alone
 
 export class Store {
+  #known = new Map(); // chats by id: when those that this tab has read or written were changed
+
   static async open() {
     const request = indexedDB.open(NAME, 1);
     request.onupgradeneeded = () => {
@@ -25,12 +30,25 @@ export class Store {
     return chats.reverse();
   }
 
-  get(id) {
-    return done(this.#chats("readonly").get(id));
+  /** A chat to go on with. */
+  async get(id) {
+    const chat = await done(this.#chats("readonly").get(id));
+    if (chat) this.#known.set(id, chat.updated);
+    return chat;
   }
 
+  /** Keeps a chat: as another one if it went on in another tab, not at all if it was deleted there. */
   async put(chat) {
-    await done(this.#chats("readwrite").put(kept(chat)));
+    const { id } = chat;
+    const chats = this.#chats("readwrite");
+    const stored = await done(chats.get(id));
+    if (chat.id !== id) return this.put(chat); // another call has just moved it
+    const known = this.#known.get(id);
+    if (!stored && known !== undefined) return;
+    if (stored && stored.updated !== known) chat.id = newId();
+    const copy = kept(chat);
+    await done(chats.put(copy));
+    this.#known.set(copy.id, copy.updated);
     await this.#trim();
   }
 
@@ -83,10 +101,14 @@ function bytes(chat) {
 
 /** A chat as it is kept: without what is too large, or was under way. */
 function kept(chat) {
-  const still = { ...chat, messages: chat.messages.map((message) => ({ ...message, busy: false })) };
+  const still = { ...chat, messages: chat.messages.map(ended) };
   return mapAttachments(still, (attachment) =>
     attachment.blob?.size > MAX_KEPT ? { ...attachment, blob: null } : attachment,
   );
+}
+
+function ended(message) {
+  return { ...message, busy: false, pending: false, stopped: Boolean(message.stopped || message.busy) };
 }
 
 function withoutBlobs(chat) {

@@ -23,6 +23,7 @@ export class Turns {
   #soundAt = -Infinity; // when the last sound was
   #spokeAt = -Infinity; // when speech last ended
   #speech = false; // the server's word
+  #typed = false; // a message came while the last speech was heard
   #ignored = false; // a long sound turned out not to be speech: wait for its end
 
   /** The microphone's frames: is there a sound? Returns actions, in order. */
@@ -60,6 +61,7 @@ export class Turns {
 
   #hear(began) {
     this.state = "hearing";
+    this.#typed = false;
     const goesOn = began - this.#spokeAt < GOES_ON;
     return goesOn ? ["join"] : [];
   }
@@ -86,8 +88,12 @@ export class Turns {
     return ["respond"];
   }
 
-  /** A message was typed meanwhile: it is answered at once. */
+  /** A message was typed meanwhile: it is answered at once, or with what is being said. */
   typed() {
+    if (this.state === "hearing") {
+      this.#typed = true;
+      return [];
+    }
     const underWay = this.state === "thinking" || this.state === "speaking";
     const held = this.state === "speaking" && !this.ducked;
     this.#unduck();
@@ -105,6 +111,7 @@ export class Turns {
   /** Nothing was said after all: the transcript is empty. */
   nothingSaid() {
     if (this.state !== "thinking") return [];
+    if (this.#typed) return ["forget"]; // what was typed meanwhile is still to be answered
     this.state = "listening";
     this.#spokeAt = -Infinity;
     return ["interrupt", "discard"];

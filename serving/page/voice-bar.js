@@ -19,9 +19,10 @@ export class VoiceBar {
   }
 
   show(open) {
+    const moves = open || find("voice-bar").contains(document.activeElement);
     find("voice-bar").hidden = !open;
     for (const id of ["talk", "hands-free"]) find(id).hidden = open;
-    find(open ? "hang-up" : "hands-free").focus();
+    if (moves) find(open ? "hang-up" : "hands-free").focus();
   }
 
   #state({ state, level }) {

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import threading
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from urllib.error import URLError
 from urllib.request import urlopen
@@ -21,7 +22,7 @@ from inference import Omni
 from inference.prompt import Prompt
 from models.errors import UserError
 from serving.engine import End, Job, Token
-from serving.remote import RemoteEngine, scored
+from serving.remote import RemoteEngine, scored, tokens_of
 from tests.inference.turns import first_turn
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -100,6 +101,27 @@ def test_no_vllm_is_one_line(omni):
     for url in ("http://127.0.0.1:9/v1", "nowhere", "http://host:99999/v1"):
         with pytest.raises(UserError, match="vLLM|no address"):
             RemoteEngine(omni, url)
+
+
+def test_an_answer_that_breaks_off_is_none():
+    event = b'data: {"choices": [{"token_ids": [7]}]}'
+    assert list(tokens_of([event, b"", b"data: [DONE]\n"], None)) == [Token(7)]
+    broken = tokens_of([event], None)
+    assert next(broken) == Token(7)
+    with pytest.raises(RuntimeError, match="broke off"):
+        next(broken)
+
+
+def test_what_waits_for_a_connection_ends_when_the_server_stops():
+    """A thread that prepares would wait for it for ever."""
+    engine, ended, open_ = RemoteEngine.__new__(RemoteEngine), [], threading.Event()
+    engine.pool, engine.active = ThreadPoolExecutor(1), []
+    engine._answer = lambda job: open_.wait(10)
+    for _ in range(2):
+        engine.submit(Job(Prompt([1]), None, ended.append))
+    threading.Timer(0.2, open_.set).start()
+    engine.close()
+    assert [end.reason for end in ended] == ["error"]
 
 
 def test_log_probabilities_are_read_by_token_ids():

@@ -95,6 +95,16 @@ test("a typed message interrupts and is answered", () => {
   assert.deepEqual(new Turns().typed(), ["respond"]);
 });
 
+test("a message typed while somebody speaks is answered with what is said", () => {
+  const turns = new Turns();
+  turns.speechStarted(0);
+  assert.deepEqual(turns.typed(), []);
+  assert.equal(turns.state, "hearing");
+  assert.deepEqual(turns.committed(), ["respond"]);
+  assert.deepEqual(turns.nothingSaid(), ["forget"]);
+  assert.equal(turns.state, "thinking");
+});
+
 test("a key silences the answer, and listening begins", () => {
   const turns = speaking(5000);
   assert.deepEqual(turns.hushed(), ["interrupt", "forward"]);
