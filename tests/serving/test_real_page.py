@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.serving.test_page import FLAGS, microphone
+from tests.serving.browser import FLAGS, microphone
 
 CHROMIUM = shutil.which("chromium")
 playwright = pytest.importorskip(
