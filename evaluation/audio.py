@@ -15,17 +15,16 @@ from pathlib import Path
 
 import numpy as np
 
-from data.readers.speech import listed, sentence_case
 from data.shards import ShardReader, generate
 from data.speech import sentences
 from data.speech.asr_corpus import HearingMaker, build_hearing, dequantise_mel, mel_of
-from data.speech.asr_recorded import MANIFEST_SETS, PEAK, build_real_hearing, kind_of, recordings
+from data.speech.asr_recorded import PEAK, build_real_hearing, kind_of, recordings, texts
 from data.speech.augment import set_peak
 from data.speech.tts import aligned, kokoro
 from data.speech.voices import KOKORO_HELD_OUT
 from evaluation.asking import Asker, another, user_turn
 from evaluation.judge import hear
-from evaluation.results import Figure, error_rate, grouped_error_rate, rate
+from evaluation.results import Figure, error_rate, grouped_error_rate, rate, together
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.words import letter_errors, word_errors
 from inference.omni import Omni
@@ -65,11 +64,7 @@ def measure_recorded(asker: Asker, setting: Setting, n: int) -> Measured:
     folder = setting.data_dir / "hearing_real_test"
     if not folder.exists():
         build_real_hearing(folder, setting.real_dir, "test")
-    taught = {
-        to_alphabet(sentence_case(one["text"]))
-        for name in MANIFEST_SETS if (setting.real_dir / name).is_dir()
-        for one in listed(setting.real_dir / name, "train")
-    }
+    taught = set(map(to_alphabet, texts(setting.real_dir, "train")))
     new = [r for r in records(ShardReader(folder), n, ("sentence",)) if to_alphabet(r["text"]) not in taught]
     figures = transcribe(asker, new, "recorded")
     read = [
@@ -180,19 +175,17 @@ def transcribe(asker: Asker, records: list[dict], name: str) -> Measured:
 
 def by_speaker(records: list[dict], pairs: list[tuple[int, int]]) -> Figure:
     """The error rate; recordings of one person hang together."""
-    groups: dict[object, list] = defaultdict(list)
-    for number, (record, pair) in enumerate(zip(records, pairs, strict=True)):
-        groups[number if record["corpus"] == "synthetic" else record["voice"]].append(pair)
-    return grouped_error_rate([*groups.values()])
+    who = [i if one["corpus"] == "synthetic" else one["voice"] for i, one in enumerate(records)]
+    return grouped_error_rate(together(pairs, who))
 
 
 def sphinx(asker: Asker, made: list[tuple[dict, np.ndarray]], setting: Setting, name: str) -> Measured:
     """pocketsphinx, with its own language model, on some waveforms of a set; ours on the same."""
-    texts = [record for record, _ in made]
+    records = [record for record, _ in made]
     said = hear([wave for _, wave in made], setting.workers, desc="pocketsphinx")
     turns = [user_turn(TRANSCRIBE_QUESTION, mels=[dequantise_mel(mel_of(wave))]) for _, wave in made]
     ours = asker.ask(turns, f"pocketsphinx's clips, {name}")
     return {
-        f"{name}/pocketsphinx": error_rate(compared(texts, said)),
-        f"{name}/beside_pocketsphinx": error_rate(compared(texts, ours)),
+        f"{name}/pocketsphinx": error_rate(compared(records, said)),
+        f"{name}/beside_pocketsphinx": error_rate(compared(records, ours)),
     }

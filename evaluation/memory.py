@@ -7,11 +7,10 @@ among a relation's values is right in one of twelve.
 from __future__ import annotations
 
 import random
-from collections import defaultdict
 
-from data.invented_world import Fact, all_questions, chance, right
+from data.invented_world import all_questions, chance, right
 from evaluation.asking import Asker, user_turn
-from evaluation.results import Figure, rate_of
+from evaluation.results import Figure, rate_of, together
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.text import converse
 from inference.memory import attach_memory, set_strategy
@@ -28,10 +27,8 @@ def answered(omni: Omni, count: int | None, name: str) -> Figure:
         asked = random.Random(SEED).sample(asked, min(count, len(asked)))
     asker = Asker(omni, max_new_tokens=32)
     replies = asker.ask([user_turn(text) for _, text in asked], name)
-    wordings: dict[Fact, list[bool]] = defaultdict(list)  # of a fact, which hang together
-    for reply, (fact, _) in zip(replies, asked, strict=True):
-        wordings[fact].append(right(reply, fact))
-    return rate_of([*wordings.values()])
+    facts = [fact for fact, _ in asked]  # the wordings of each hang together
+    return rate_of(together([right(reply, fact) for reply, fact in zip(replies, facts, strict=True)], facts))
 
 
 def with_shuffled_bank(omni: Omni, adapter: MemoryAdapter, count: int | None) -> Figure:

@@ -44,17 +44,21 @@ def by_kind(
     Args:
         groups: what each item belongs to, if several hang together, as the turns of a chat do.
     """
-    of = list(range(len(right))) if groups is None else groups
-    places = defaultdict(list, {"all": list(range(len(right)))})
-    for place, kind in enumerate(kinds):
-        places[kind].append(place)
-    figures = {}
-    for kind in sorted(places):
-        together: dict[object, list[bool]] = defaultdict(list)
-        for place in places[kind]:
-            together[of[place]].append(right[place])
-        figures[f"{name}/{kind}"] = rate_of([*together.values()])
-    return figures
+    places = list(range(len(right)))
+    of = places if groups is None else groups
+    kept = {"all": places} | {kinds[some[0]]: some for some in together(places, kinds)}
+    return {
+        f"{name}/{kind}": rate_of(together([right[i] for i in kept[kind]], [of[i] for i in kept[kind]]))
+        for kind in sorted(kept)
+    }
+
+
+def together(items: list, groups: list) -> list[list]:
+    """The items of each group, in the order that groups come in."""
+    found: dict[object, list] = defaultdict(list)
+    for item, group in zip(items, groups, strict=True):
+        found[group].append(item)
+    return [*found.values()]
 
 
 def rate_of(groups: list[list[bool]]) -> Figure:

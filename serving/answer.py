@@ -21,7 +21,7 @@ from models.errors import UserError
 from serving.conversation import Prepared
 from serving.engine import End, Job, Token
 from serving.errors import ApiError
-from serving.service import Service, Speech, listed
+from serving.service import Service, Speech
 from serving.streaming import drained, finished, produced
 
 
@@ -160,7 +160,7 @@ class Answer:
         first, end = True, 0
         while (sentence := await self.spoken.get()) is not None:
             end = max(end, self.text.find(sentence, end)) + len(sentence)
-            async for chunk in self.service.speak(listed([sentence]), self.speech):
+            async for chunk in self.service.speak(sentence, self.speech):
                 if first:
                     self.service.metrics.first_sound.observe(perf_counter() - self.began)
                     first = False

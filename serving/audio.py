@@ -3,7 +3,6 @@
 from collections.abc import AsyncIterator
 from contextlib import ExitStack
 from pathlib import PurePath
-from threading import Event
 from zlib import compress
 
 from starlette.datastructures import UploadFile
@@ -18,8 +17,8 @@ from serving.encoding import CONTENT_TYPES, encoder
 from serving.errors import ApiError, not_found
 from serving.media import Media, files_of
 from serving.schema import SpeechBody, TranscriptionBody, checked
-from serving.service import MODEL, Service, Speech, listed
-from serving.streaming import Gone, Streamed, unless_gone
+from serving.service import MODEL, Service, Speech
+from serving.streaming import Streamed, unless_gone, while_wanted
 
 
 async def speech(service: Service, body: SpeechBody, request: Request) -> Streamed:
@@ -46,9 +45,10 @@ async def encoded(
 ) -> AsyncIterator[bytes]:
     """Bytes of a format as they are made."""
     made = encoder(form)
-    async for chunk in service.speak(listed(sentences), how):
-        service.metrics.audio_seconds.inc(len(chunk) / SAMPLE_RATE)
-        yield made.push(chunk)
+    for sentence in sentences:
+        async for chunk in service.speak(sentence, how):
+            service.metrics.audio_seconds.inc(len(chunk) / SAMPLE_RATE)
+            yield made.push(chunk)
     yield made.finish()
 
 
@@ -67,25 +67,20 @@ async def transcription(service: Service, request: Request):
     media = Media("audio", await file.read(), suffix)
     timed = body.response_format == "verbose_json"
 
-    unwanted = Event()
+    with service.place(), while_wanted() as check:
 
-    def work() -> tuple[list[Segment], float]:
-        seconds = [0.0]
+        def work() -> tuple[list[Segment], float]:
+            seconds = [0.0]
 
-        def progress(done: float, _: float) -> None:
-            if unwanted.is_set():
-                raise Gone  # nobody waits for the rest
-            seconds.append(done)
+            def progress(done: float, _: float) -> None:
+                check()
+                seconds.append(done)
 
-        with files_of([media]) as paths:
-            (path,) = paths["audio"]
-            return list(service.omni.segments(path, progress, word_times=timed)), seconds[-1]
+            with files_of([media]) as paths:
+                (path,) = paths["audio"]
+                return list(service.omni.segments(path, progress, word_times=timed)), seconds[-1]
 
-    with service.place():
-        try:
-            segments, seconds = await unless_gone(request, service.work("upload", work))
-        finally:
-            unwanted.set()
+        segments, seconds = await unless_gone(request, service.work("upload", work))
     text = " ".join(segment.text for segment in segments)
     if body.response_format == "text":
         return PlainTextResponse(text + "\n")

@@ -7,13 +7,12 @@ Others prepare prompts, encode sound and watch for speech.
 """
 
 import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable
+from collections.abc import AsyncIterator, Callable
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from functools import partial
 from secrets import token_hex
-from threading import Event
 
 import numpy as np
 
@@ -30,7 +29,7 @@ from serving.metrics import Metrics
 from serving.remote import RemoteEngine
 from serving.schema import Voice, VoiceId
 from serving.speaking import Sentence, SpeechEngine, breaths
-from serving.streaming import Gone
+from serving.streaming import while_wanted
 from serving.thinking import MOST, ThinkingEngine
 
 MODEL = "muomni"
@@ -159,18 +158,15 @@ class Service:
                 raise ApiError(str(error), code="invalid_value", param=under + field) from None
         return Speech(name or self.omni.speaker.voices[0], speed)
 
-    async def speak(
-        self, sentences: AsyncIterator[str], how: Speech
-    ) -> AsyncIterator[np.ndarray]:
-        """Sound of sentences as they come, float32 chunks (samples,) at 16 kHz."""
-        async for sentence in sentences:
-            try:
-                words = normalise(sentence)
-            except UserError:  # nothing in it can be said
-                continue
-            for part in breaths(words, how.speed):
-                async for chunk in self._said(part, how):
-                    yield chunk
+    async def speak(self, sentence: str, how: Speech) -> AsyncIterator[np.ndarray]:
+        """Sound of a sentence, float32 chunks (samples,) at 16 kHz; none where nothing can be said."""
+        try:
+            words = normalise(sentence)
+        except UserError:
+            return
+        for part in breaths(words, how.speed):
+            async for chunk in self._said(part, how):
+                yield chunk
 
     async def _said(self, words: list[str], how: Speech) -> AsyncIterator[np.ndarray]:
         """The sound of what is said at once."""
@@ -194,16 +190,9 @@ class Service:
 
     async def transcribe(self, source) -> str:
         """The words of a path or of (samples, rate); where nobody waits any more, it is left."""
-        unwanted = Event()
-
-        def progress(*_) -> None:
-            if unwanted.is_set():
-                raise Gone
-
-        try:
-            return await self.work("compute", partial(self.omni.transcribe, source, progress=progress))
-        finally:
-            unwanted.set()
+        with while_wanted() as check:
+            words = partial(self.omni.transcribe, source, progress=lambda *_: check())
+            return await self.work("compute", words)
 
 
 # half a second of faint noise: what transcribing needs is loaded before the first person speaks
@@ -214,12 +203,6 @@ def warm_up(omni: Omni) -> None:
     """Load the speaking parts and say a word, so that the first answer's sound does not wait."""
     for _ in omni.speak_stream("Hello."):
         pass
-
-
-async def listed(items: Iterable[str]) -> AsyncIterator[str]:
-    """A list as an asynchronous iterator."""
-    for item in items:
-        yield item
 
 
 def new_id(prefix: str) -> str:

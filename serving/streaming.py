@@ -2,8 +2,9 @@
 
 import asyncio
 import logging
-from collections.abc import AsyncIterator, Awaitable
-from contextlib import ExitStack
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from threading import Event
 
 from starlette.requests import Request
 from starlette.responses import Response
@@ -17,6 +18,21 @@ log = logging.getLogger("serving")
 
 class Gone(Exception):
     """The client left before the answer was made."""
+
+
+@contextmanager
+def while_wanted() -> Iterator[Callable[[], None]]:
+    """A check for work in another thread: it raises Gone once nobody waits for the result any more."""
+    left = Event()
+
+    def check() -> None:
+        if left.is_set():
+            raise Gone
+
+    try:
+        yield check
+    finally:
+        left.set()
 
 
 async def disconnected(receive) -> None:

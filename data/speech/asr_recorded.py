@@ -9,7 +9,7 @@ from itertools import chain, islice
 from pathlib import Path
 
 from data.readers import there
-from data.readers.speech import RATE, Recording, asterisk, manifest
+from data.readers.speech import RATE, Recording, asterisk, listed, manifest, sentence_case
 from data.shards import Blobs, store
 from data.speech.asr_corpus import NATURAL_SECONDS, mel_of
 from data.speech.augment import set_peak
@@ -22,8 +22,19 @@ PEAK = 0.7  # of full scale
 
 def recordings(folder: Path, split: str) -> Iterator[Recording]:
     """Utterances of the manifest's sets, a split of them, in the order of the shards."""
-    for name in there({name: folder / name for name in MANIFEST_SETS}):
-        yield from filter(usable, manifest(folder / name, split))
+    for part in sets(folder):
+        yield from filter(usable, manifest(part, split))
+
+
+def texts(folder: Path, split: str) -> Iterator[str]:
+    """What is said in a split of them; nothing is decoded."""
+    for part in sets(folder):
+        yield from (sentence_case(one["text"]) for one in listed(part, split))
+
+
+def sets(folder: Path) -> list[Path]:
+    """The manifest's sets that are there."""
+    return [folder / name for name in there({name: folder / name for name in MANIFEST_SETS})]
 
 
 def usable(recording: Recording) -> bool:

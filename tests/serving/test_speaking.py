@@ -13,7 +13,7 @@ from inference import Omni
 from inference.normalisation import normalise
 from models.errors import UserError
 from serving.errors import ApiError
-from serving.service import Service, Speech, listed
+from serving.service import Service, Speech
 from serving.speaking import CAPACITY, LETTERS, Sentence, SpeechEngine, breaths
 
 TEXTS = ("A dog is a friendly animal that barks.", "Yes.", "The sun gives us light.", "Hello there.")
@@ -75,9 +75,9 @@ def test_what_cannot_be_said_is_passed_over():
             yield how
 
         service = SimpleNamespace(_said=record)
-        sentences = listed(["🙂", "Yes.", "你好。", "No."])
-        async for _ in Service.speak(service, sentences, Speech("heart", 1.0)):
-            pass
+        for sentence in ("🙂", "Yes.", "你好。", "No."):
+            async for _ in Service.speak(service, sentence, Speech("heart", 1.0)):
+                pass
         return said
 
     assert asyncio.run(run()) == [["yes", "."], ["no", "."]]
