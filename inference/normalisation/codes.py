@@ -21,7 +21,7 @@ from inference.normalisation.tables import DIRECTIONS, ELEMENTS, LETTER_NAMES
 CODE_WORDS = (
     r"(?:PIN|ID|CV[VC]|code|zip|ZIP|[Pp]asscode|[Pp]assword|[Ss]erial|[Aa]ccount|[Ee]xtension|[Ff]light"
     r"(?: [A-Z]{2})?|[Tt]racking|[Bb]ox|[Cc]onfirmation|[Rr]eference|[Rr]ef\.?"
-    r"|[Cc]ase(?= [Nn]o\.)|Docket|Invoice|SKU)"
+    r"|[Cc]ase(?= [Nn]o\.)|Docket|Invoice|SKU|ISSN)"
     r"(?: code| number| [Nn]o\.| is|:)*"
 )
 NUMBERED_THINGS = (
@@ -34,6 +34,7 @@ RULERS = (
     "Napoleon Peter Catherine Mary Philip Frederick Alexander Nicholas Ramses Francis Leo Gregory "
     "Innocent Urban Clement Victoria Ivan Otto Albert Leopold Robert Ferdinand Alfonso"
 ).split()
+RULER = rf"(?:{either(RULERS)}|(?:King|Queen|Pope|Emperor|Tsar|Sultan|Kaiser|Shah|Prince|Duke) [A-Z][a-z]+)"
 WORDS_LIKE_IONS = set("He Be Si OK UN IN ON NO SO US".split())
 EUROPEAN = r"\d{1,3}(?:\.\d{3})+(?:,\d\d)?"  # an amount with points between thousands
 LONGEST_CARDINAL = 2  # digits of a mixed code that are read together: "B 52", but "A 1 1 3"
@@ -45,7 +46,7 @@ def _service(m: re.Match) -> str:
 
 
 def _international(m: re.Match) -> str:
-    return f" plus {grouped(m[0])} "
+    return f" {'plus' if m[0][0] == '+' else ''} {grouped(m[0])} "
 
 
 def _after_word(m: re.Match) -> str:
@@ -86,9 +87,9 @@ def _ion(m: re.Match) -> str:
 
 
 def _dashed(m: re.Match) -> str:
-    """"B-52", "COVID-19": a dash that is neither minus nor a range."""
+    """"B-52", "COVID-19", "CVE-2021-44228": a dash that is neither minus nor a range."""
     letters = LETTER_NAMES["a"] if m[1] == "A" else m[1]
-    return f" {letters} {number(m[2])}{m[3]} "
+    return f" {letters} {number(m[2])}{m[3]} {', ' if m[4] else ''}"
 
 
 def _letter_beside_digits(m: re.Match) -> str:
@@ -129,10 +130,11 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d,.])\d\d?(?:,\d\d)+,\d{3}\b", lambda m: m[0].replace(",", "")),  # 1,00,000, as in India
     rule(r"\bISBN(?:-1[03])?:?\s*((?:97[89][- ]?)?\d[\d -]{7,}[\dXx])\b", _isbn),
     rule(r"\b1[- .]([89]00)[- .](\d{3}[- .]\d{4})\b", _service),
-    rule(r"(?<!\w)\+\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}(?!\.?\d)", _international),
+    rule(r"(?<!\w)(?:\+|00(?=[1-9]))\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}(?!\.?\d)", _international),
     rule(r"\b1[- .]([89]00)[- .]([A-Z][A-Z-]{3,})\b",
          lambda m: f" one {cardinal(m[1])} {m[2].lower()} "),
     rule(r"\b1[38]00 \d{3} \d{3}\b", lambda m: grouped(m[0])),
+    rule(r"(?<![\w.,-])\d+(?:-\d+){3,}\b(?![-.,]\d)", lambda m: grouped(m[0])),  # ISBN, serial numbers
     rule(r"(?<![\d(])\(0\d{1,4}\)(?:[ -]\d{3,8}){1,2}\b", lambda m: grouped(m[0])),
     rule(r"\b\d{5}-\d{4}\b", lambda m: grouped(m[0])),  # postal code
     rule(r"(?<![\d.,])911\b(?![.,:]\d)", lambda m: one_by_one(m[0])),
@@ -158,7 +160,7 @@ VERSIONS: list[Rule] = [
     rule(r"\bIPv([46])\b", lambda m: f" {one_by_one('IP')} version {cardinal(m[1])} "),
     rule(r"\b802\.(\d+)([a-z]*)\b",  # Wi-Fi and its kin
          lambda m: f" {one_by_one('8o2')} dot {cardinal(m[1])} {one_by_one(m[2])} "),
-    rule(r"\b([A-Z]+)-(\d+)(s?)\b(?!-?\d)", _dashed),
+    rule(r"\b([A-Z]+)-(\d+)(s?)\b(-(?=\d))?", _dashed),
     rule(r"(?<=[a-z]-)(\d{1,2})s\b", lambda m: many(m[1])),  # "omega-3s"
     rule(r"\b([a-z]\d)-(\d{4,5})([A-Z]{0,2})\b",  # processors
          lambda m: f"{_mixed(m[1])}{house_number(m[2])} {one_by_one(m[3])} "),
@@ -170,8 +172,8 @@ VERSIONS: list[Rule] = [
 ]
 MIXED: list[Rule] = [
     rule(r"\b((?:[A-Z][a-z]?\d?)+)(?:\^(\d?))?([+−-])(?![\w+=>-])", _ion),
-    rule(rf"\b((?:{either(RULERS)})(?: (?!{either(NUMBERED_THINGS)})[A-Z][a-z]+)?) ([IVX]{{2,}})\b", _ruler),
-    rule(rf"\b({either(RULERS)}) ([IVX])(?=$|[,.;!?']| (?:of|was|had|is|and|the|reigned|died)\b)",
+    rule(rf"\b({RULER}(?: (?!{either(NUMBERED_THINGS)})[A-Z][a-z]+)?) ([IVX]{{2,}})\b", _ruler),
+    rule(rf"\b({RULER}) ([IVX])(?=$|[,.;!?']| (?:of|was|had|is|and|the|reigned|died)\b)",
          _ruler),
     rule(rf"\b({either(NUMBERED_THINGS)}) ([IVXLC]{{2,}}|[VX])\b(?!')", _counted),
     rule(rf"\b({either(NUMBERED_THINGS)}) (I)(?=$|[,.;:!?)]| (?:of|and|was|is|or)\b)", _counted),

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from inference.normalisation.numbers import cardinal, many, ordinal, year
+from inference.normalisation.numbers import cardinal, many, one_by_one, ordinal, year
 from inference.normalisation.rules import Rule, rule
 from inference.normalisation.tables import LETTER_NAMES, MONTHS, SHORT_MONTHS, WEEKDAYS
 
@@ -80,11 +80,12 @@ def _month_day(m: re.Match) -> str:
 
 
 def _day_month(m: re.Match) -> str:
-    if not 1 <= int(m[1]) <= 31:
+    if not 1 <= int(m[2]) <= 31:
         return m[0]
     article = "" if re.search(r"\bthe\s$", m.string[: m.start()], re.I) else "the "
-    said = f"{article}{ordinal(m[1])} of {_month(m[2])}"
-    return said + (f", {year(m[3])}" if m[3] else "")
+    since = f"{ordinal(m[1])} to " if m[1] else ""
+    said = f"{article}{since}{ordinal(m[2])} of {_month(m[3])}"
+    return said + (f", {year(m[4])}" if m[4] else "")
 
 
 def _weekday(m: re.Match) -> str:
@@ -124,7 +125,7 @@ def _years(m: re.Match) -> str:
 
 def _season(m: re.Match) -> str:
     """"2019/20", where the second year follows the first."""
-    follows = (int(m[1]) + 1) % 100 == int(m[2])
+    follows = (int(m[1]) + 1) % 100 == int(m[2][-2:])
     return f"{year(m[1])} {_short_or_full(m[2])}" if follows else m[0]
 
 
@@ -146,17 +147,19 @@ DATES: list[Rule] = [
     rule(r"(?<![\d/])(\d{4})/(\d\d?)/(\d\d?)(?![\d/])", _iso),
     rule(rf"\b({MONTH})-(\d{{1,2}})-()(\d{{4}})\b", _month_day),
     rule(rf"\b{SHORT_DAY}\.?(?:\s?[-–]\s?|\sto\s){SHORT_DAY}\b\.?", _weekdays),
-    rule(rf"\b({MONTHS_WRITTEN})\s?[-–]\s?({MONTHS_WRITTEN})(?![a-z])",
-         lambda m: f"{_month(m[1])} to {_month(m[2])}"),
+    rule(rf"\b({MONTHS_WRITTEN})\s?[-–]\s?(\d\d?\s)?({MONTHS_WRITTEN})(?![a-z])",
+         lambda m: f"{_month(m[1])} to {m[2] or ''}{_month(m[3])}"),
     rule(rf"(?<=\d)\s?[-–]\s?(?=(?:{MONTHS_WRITTEN})\s\d)", "to"),
     rule(rf"(?<=\b(?:on|by) ){SHORT_DAY}\b\.?(?!\s[A-Z])", _weekday),
     rule(rf"(?<=\b(?:next|last|this) ){SHORT_DAY}\b(?!\s[A-Z])", _weekday),
     rule(rf"\b{SHORT_DAY}\b\.?,?(?=\s(?:\d|{MONTH}\b))", _weekday),
-    rule(r"\b(on|by|until|since|due) (\d{1,2})/(\d{1,2})\b(?!/)", _day_of_this_year, any_case=True),
+    rule(rf"\b(on|by|until|since|due|(?:{'|'.join(WEEKDAYS)}),?) (\d{{1,2}})/(\d{{1,2}})\b(?!/)",
+         _day_of_this_year, any_case=True),
     rule(r"(?<![\w/.,+*×÷=-])(?<![\d+*×÷=-] )(0?[1-9]|1[0-2])/(1[3-57-9]|2[1-35-9]|3[01])\b"
          r"(?![/\d\"'%]| (?:of|in|inch|inches|cups?|miles?)\b|\s?[-+*×÷=])", _date),
     rule(rf"\b({MONTH})\s{DAY}(?:\s?[-–]\s?{DAY})?\b(?!:|,\d|\.\d|/)(?:,?\s{YEAR}\b)?", _month_day),
-    rule(rf"(?<![\d.,:]){DAY}\s(?:of\s)?({MONTH})(?![a-z])(?:,?\s{YEAR}\b)?", _day_month),
+    rule(rf"(?<![\d.,:])(?:{DAY}\s?[-–]\s?)?{DAY}\s(?:of\s)?({MONTH})(?![a-z])(?:,?\s{YEAR}\b)?",
+         _day_month),
     rule(r"(?<![\d/.])(0?[1-9]|1[0-2])/(19\d\d|20\d\d)\b(?!/)",
          lambda m: f"{MONTHS[int(m[1]) - 1]} {year(m[2])}"),
     rule(rf"\b((?:{MONTH}),?\s){YEAR}\b", lambda m: f"{_month(m[1])} {year(m[2])}"),
@@ -169,6 +172,7 @@ TIMES: list[Rule] = [
     rule(r"\b24[/-]7\b", "twenty four seven"),
     rule(r"\b9/11\b", "nine eleven"),
     rule(r"(?<=\d:\d\d)\s?[-–]\s?(?=\d)", "to"),
+    rule(r"(?<=\d:\d\d)\.(\d+)\b", lambda m: f" point {one_by_one(m[1])}"),  # of a race
     rule(r"\b(\d+)h\s?(\d+)m(?:in)?\b", lambda m: f"{m[1]} h {m[2]} min "),
     rule(r"\b(\d+)m(?:in)?\s?(\d+)s\b", lambda m: f"{m[1]} min {m[2]} s"),
     rule(r"(?<=\d|[AaPp])(\.?[Mm]\.?|)\s?[-–]\s?"
@@ -187,7 +191,7 @@ YEARS: list[Rule] = [
     rule(r"(?<='\d\d)\s?[-–]\s?(?='\d\d\b)", "to"),
     rule(r"\b(?:ca|[Cc])\. ?(?=\d)", "circa"),
     rule(r"\bFY\s?'?(?=\d)", "fiscal year"),
-    rule(r"\b(19\d\d|20\d\d)/(\d\d)\b(?!/)", _season),
+    rule(r"\b(19\d\d|20\d\d)/((?:19|20)?\d\d)\b(?!/)", _season),
     rule(r"\b1000'?s\b(?! ?BC)", "thousands"),
     rule(r"(?<=\d0s)\s?[-–]\s?(?='?\d{2,4}s\b)", "to"),
     rule(r"\b(1\d|20)(\d0)'?s\b", lambda m: decade(m[1], m[2])),
@@ -199,5 +203,5 @@ YEARS: list[Rule] = [
     rule(rf"\b((?:{YEAR_WORDS}) |(?:pre|post)-|© |\w+, ){YEAR}\b(?![,.:]\d|%| \d|-\d){NO_PLURAL}",
          _year, any_case=True),
     rule(rf"{NO_AMOUNT}(){YEAR}\b(?=$|[.!?;)]+(?:\s|$)|, [a-z])", _year),
-    rule(rf"{NO_AMOUNT}()(19\d\d|20[1-3]\d)\b(?![,.:/]\d|[%°-])(?! (?:{COUNTED})\b)", _year),
+    rule(rf"{NO_AMOUNT}()(19\d\d|20[1-3]\d)\b(?![,.:/]\d|[%°×-])(?! (?:{COUNTED})\b)", _year),
 ]

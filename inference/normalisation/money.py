@@ -21,7 +21,7 @@ def _money(m: re.Match) -> str:
     large_number = MAGNITUDES.get(m[4], m[5])
     if large_number:
         return f"{sign}{number(m[3])} {large_number} {plural(large, before_noun(m))}"
-    if m[3].isdigit() and before_noun(m):
+    if m[3].replace(",", "").isdigit() and before_noun(m):
         return f"{sign}{number(m[3])} {large}"
     return sign + _amount(m[3], large, small)
 
@@ -61,7 +61,6 @@ def _per_unit(m: re.Match) -> str:
 
 PRICES = [plural(name, one) for names in CURRENCIES.values() for name in names for one in (True, False)]
 MONEY: list[Rule] = [
-    rule(r"\b(?:US|CA?|AU?|NZ|HK)(?=\$\d)", lambda m: ""),
     rule(r"\bRs\.?\s?(?=\d)", lambda m: "₹"),
     rule(r"(\$[\d,.]+) USD\b", lambda m: m[1]),
     rule(rf"\b({either(CURRENCY_CODES)})\s?({NUMBER}(?:\s(?:{WORD_MAGNITUDE}))?)",

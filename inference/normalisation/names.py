@@ -165,13 +165,15 @@ WEB: list[Rule] = [
          lambda m: " dash " * len(m[0])),
     rule(r"(?<=[A-Za-z])\s?'n(?:'\s?|\s)(?=[A-Za-z])", "and"),
     rule(rf"(?<![\w./])[\w-]+(?:\.[\w-]+)*\.(?:{either(FILES)})\b(?!\.\w)", _web),
+    rule(rf"(?<!\S)\.(?=(?:com|net|org|{either(FILES)})\b)", "dot", any_case=True),  # "a .csv file"
     rule(r"\b([CFcf])#(?!\w)", lambda m: f" {m[1]} sharp "),
     rule(r"(?<!\w)#([A-Za-z]\w*[A-Za-z]{2}|[a-z]+)\b", _hashtag),
 ]
 NAMES: list[Rule] = [
     rule(rf"(?<!\w)({either(SHORT_FORMS)})(?!\w)(?:(?<=i\.e|e\.g)\.|(?<=[hH]\.[dD])\.|(?<= vs)\.)?",
          lambda m: SHORT_FORMS[m[1].lower()], any_case=True),
-    rule(r"((?:Ave|Blvd|Rd|St|Dr)\b\.?,?\s)(NW|NE|SW|SE)\b", lambda m: m[1] + DIRECTIONS[m[2]]),
+    rule(r"((?:Ave|Blvd|Rd|St|Dr)\b\.?,?\s)(NW|NE|SW|SE|[NSEW](?=$|,|\.,|\s[a-z\d]))\b",
+         lambda m: m[1] + DIRECTIONS[m[2]]),
     rule(r"(?<=\d )([NS][EW]|[NSEW])\.?\s(?=[A-Z0-9])", lambda m: DIRECTIONS[m[1]] + " "),
     rule(r"(\b\d+\s(?:[NSEW]\.?\s)?(?:[A-Z][\w']+\s){0,2}[A-Z][\w']+)\s(St|Dr)\b\.?", _street),
     rule(rf"(?<![\w.,-])(\d{{3,4}})(?!\s?[MGT]B\b)"  # no "500 GB drive"
@@ -215,5 +217,5 @@ LETTERS: list[Rule] = [
     rule(r"\b([Pp]lan|[Vv]itamin|[Gg]rade|[Gg]roup|[Oo]ption|[Tt]eam|[Cc]lass|[Ll]etter|[Hh]epatitis|an)"
          r" A\b", lambda m: f"{m[1]} {LETTER_NAMES['a']}"),
     rule(rf"\b({either(ABBREVIATIONS)})\.", lambda m: ABBREVIATIONS[m[1].lower()] + " ", any_case=True),
-    rule(r"(?<=[a-zA-Z0-9])\.(?=[a-z])|(?<=[a-zA-Z])\.(?=\d)|(?<!\S)\.(?=[A-Z]{2,}\b)", "dot"),
+    rule(r"(?<=[a-zA-Z0-9])\.(?=[a-z])|(?<=[a-zA-Z])\.(?=\d)", "dot"),
 ]

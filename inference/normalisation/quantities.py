@@ -51,6 +51,13 @@ def _feet_inches(m: re.Match) -> str:
     return f"{number(m[1])} {plural('foot', m[1] == '1')} {number(m[2])} "
 
 
+def _bearing(m: re.Match) -> str:
+    """"40°26'46\"N", and "40°N"."""
+    parts = ((m[1], "minute"), (m[2], "second"))
+    said = [f"{number(digits)} {plural(name, digits == '1')}" for digits, name in parts if digits]
+    return f" degrees {' '.join(said)} {DIRECTIONS.get(m[3], '')} "
+
+
 def _one(m: re.Match) -> bool:
     """Whether the unit is in the singular: "1 kg", and before what it measures."""
     return m[1] == "1" or before_noun(m)
@@ -59,7 +66,7 @@ def _one(m: re.Match) -> bool:
 def before_noun(m: re.Match) -> bool:
     """"a 5 kg bag", "A 16GB Mac", "the $20 shirt"; not "the $20 he owes"."""
     said_before, after = m.string[: m.start()], m.string[m.end() :]
-    if re.search(r"\b[Aa]n? (?:\w+-\w+, )?$", said_before):
+    if re.search(r"\b[Aa]n? (?:\w+-\w+, |[\d.]+ +by +){0,2}$", said_before):
         return re.match(rf"\s(?!(?:{ADVERBS})\b)[A-Za-z]", after) is not None
     owned = re.search(rf"\b(?:{OWNERS}) $", said_before, re.IGNORECASE)
     return bool(owned and re.match(rf"\s(?!(?:{ADVERBS}|{NO_NOUNS}|\w+ed)\b)[a-z]{{2}}", after))
@@ -87,7 +94,7 @@ def _out_of(m: re.Match) -> str:
 
 
 def _adjective(m: re.Match) -> str:
-    """"a 10-ft pole": the unit in the singular."""
+    """"a 10-ft pole", "5-yr-old": the unit in the singular."""
     return f"{number(m[1])} {UNITS[m[2]]} "
 
 
@@ -139,10 +146,11 @@ def _raised(exponent: str) -> str:
 
 
 def _is_sum(m: re.Match) -> bool:
-    """Whether an equation is written, or its result is asked for: "What is 5 - 3?"."""
+    """Whether an equation is written, or its result is asked for or told: "What is 5 - 3?"."""
     asked = re.search(r"\b(?:what(?:'s| is)|compute|calculate) [\d.,+*×÷x -]*\d$",
                       m.string[: m.start()], re.IGNORECASE)  # fmt: skip
-    return "=" in m.string or asked is not None
+    told = re.match(r"[\d.,]+ (?:is|equals|makes|gives) \d", m.string[m.end() :])
+    return bool("=" in m.string or asked or told)
 
 
 def _dash(m: re.Match) -> str:
@@ -177,6 +185,7 @@ def _scientific(m: re.Match) -> str:
 
 
 UNIT = either(UNITS)
+EXTENT = rf"[\d.]+(?:\s?×\s?[\d.]+)?\s?(?:(?:{UNIT})\b|(?!equals|plus|minus|times)[a-z]{{4}})"  # "6 cm"
 MEASURES: list[Rule] = [
     rule(rf"(?<![\d.,])(\d{{1,3}}),(\d{{1,2}})(?=\s?(?:{UNIT})(?![\w'&]))",
          lambda m: f"{m[1]}.{m[2]}"),  # a comma for a point, as in most of Europe
@@ -186,10 +195,10 @@ MEASURES: list[Rule] = [
     rule(rf"(?<=\d)(\s?(?:{UNIT}))\s?([-–x×])\s?(?={NUMBER}\s?(?:{UNIT})(?!\w))",
          lambda m: f"{m[1]} {'by' if m[2] in 'x×' else 'to'} "),
     rule(rf"(?<=\d)(\s?(?:{UNIT}))\s?/\s?(?={NUMBER}\s?(?:{UNIT})(?!\w))", lambda m: f"{m[1]} or "),
-    rule(r"\b(\d{1,3})' ?x ?(\d{1,3})'", lambda m: f"{number(m[1])} by {number(m[2])} feet"),
+    rule(r"\b(\d{1,3})' ?[x×] ?(\d{1,3})'", lambda m: f"{number(m[1])} by {number(m[2])} feet"),
     rule(rf"\b(\d{{1,3}})'(?=\s(?:by|{EXTENTS})\b)",
          lambda m: f"{number(m[1])} {plural('foot', m[1] == '1')}"),
-    rule(rf"(?<!\b0)(?<=[\d'\"])\s?[xX]\s?(?={NUMBER})", _cross),
+    rule(rf"(?<!\b0)(?<=[\d'\"])\s?(?:[xX]|×(?=\s?{EXTENT}))\s?(?={NUMBER})", _cross),
     rule(r"(?<=/\d)(?:th|rd)s\b|(?<=/\d\d)ths\b", lambda m: ""),
     rule(r"(?<=\d)x(?=$|[.,;!?]+(?:\s|$)| [a-z]{3})", _times),
     rule(r"(?<![\d/.])(?:(\d\.\d|\d\d(?=/100))/(5|10|100)|(5|10|100)/(\3))\b(?![/\d])", _out_of),
@@ -200,25 +209,26 @@ MEASURES: list[Rule] = [
     rule(r"\b(100?)s(?= of\b)", lambda m: TENS[m[1]]),
     rule(r"\b(\d)s and (\d)s\b", lambda m: f"{many(m[1])} and {many(m[2])}"),
     rule(rf"\b({COUNTS}) (\d{{1,2}})s\b", lambda m: f"{m[1]} {many(m[2])}"),
-    rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=\s[a-z])", _adjective),
+    rule(rf"(?<![\w.])({NUMBER})-(?!in\b)({UNIT})\b\.?(?=[\s-][a-z])", _adjective),
     rule(r"\b(degrees?) ([CF])\b", lambda m: f"{m[1]} {SCALES[m[2]]}"),
     rule(r"\b(\d{2,3}\.\d|\d{1,3}(?=\s?[CF] (?:outside|inside|today|tonight|tomorrow|to \d)))"
          r"\s?([CF])\b()()", _oven),
     rule(r"\b(\d+)-(?=\d/\d{1,2}\b)", lambda m: m[1] + " "),  # "1-1/2"
     rule(r"(?<=\b(?:at|to|of|is|'s))(\s\d{2,3}(?:\.\d)?)\s?([CF])\b(?:/(\d{2,3})\s?([CF])\b)?", _oven),
     rule(r"(?<=\d(?:st|nd|rd|th))\s?[-–]\s?(?=\d+(?:st|nd|rd|th)\b)", "to"),
-    rule(rf"(?<![A-Z]\d)(?<![A-Z]\d\d)(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
+    rule(rf"(?<![A-Z]\d)(?<![A-Z]\d\d)(?<![A-Z]\d{{3}})(?<=[\d%])\s?[-–]\s?(?!0\d)(?={NUMBER})", _dash),
     rule(r"(?<=\b[knxy])-(?=\d{1,2}\b)", "minus"),  # "n-1"
     rule(rf"(?<![\w)^])[-−](?={NUMBER})|(?<=[=<>≤≥] )-(?=[a-z]\b)"
          r"|(?<=\b[b-hj-z]) - (?=[b-hj-z]\b)", "minus"),
+    rule(r"°\s?(?=\d+'|[NSEW]\b)(?:(\d+)')?\s?(?:([\d.]+)(?:\"|''))?\s?([NSEW]\b)?", _bearing),
+    rule(r"(?<=\d)\s?st(?=\s\d+\s?lbs?\b)", "stone"),
     rule(r"\b(\d{1,2})'\s?(\d{1,2})(?:\"|''|\b)", _feet_inches),
     rule(r"(?<![\d.])(\d{1,3}(?:\.\d+)?)\"(?!\w)", _inches),
-    rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?=\s(?:{EXTENTS})\b|\s*$|[,;)]))",
-         lambda m: f"{number(m[1])} {plural('inch', m[1] == '1')}"),
+    rule(rf"(?<!/)({NUMBER})[\s-]?in(?:\.(?!\w)|(?<=\din)\b(?!-)|(?=\s(?:{EXTENTS})\b|\s*$|[,;)]))",
+         lambda m: f"{number(m[1])} {plural('inch', _one(m))}"),
     rule(rf"(?<![\d/.,])(?:(\d+) )?(\d+)/(\d+)\b(?![/\d])(?:\s?(?!in\b)({UNIT})(?![A-Za-z'&/])"
          rf"|\s?(in)(?=\.?\s*$|\.?\s(?:{EXTENTS}|by)\b|[,;)]))?", _fraction),
     rule(r"°(?= (?:angle|turn|view)\b)", " degree"),
-    rule(r"°\s?([NSEW])\b", lambda m: f" degrees {DIRECTIONS[m[1]]} "),
     rule(rf"(?<![A-Za-z/])({NUMBER})\s?(?!in\b)({UNIT})(?![A-Za-z'&])(?:(?:\^|(?<=m))([23])\b)?(?:/({UNIT})(?![A-Za-z])(?:\^([23]))?)?"
          r"(?:\.(?=\s+[a-z]|,)|(?:(?<=min|sec|hrs)|(?<=lb|oz|ft|hr))\.(?=\s\d))?", _unit),
     rule(rf"(?<![\w/'])({either(ALONE)})(?![\w/])", _unit_alone),
@@ -240,11 +250,11 @@ NUMBERS: list[Rule] = [
     rule(r"\^\s?\(?([-−]?\d+)\)?", lambda m: _raised(m[1])),
     rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
     rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
-    rule(r"(?<=\d)\s?★", "stars"),
     rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)"
-         r"|(?<=\b[1-7])\*(?= (?:hotel|resort|review|rating|restaurant))", lambda m: " star "),
+         r"|(?<=\b[1-7])[*★](?= (?:hotel|resort|review|rating|restaurant))", "star"),
+    rule(r"(?<=\d)\s?★", "stars"),
     rule(r"(?<=[\w)])\s?\*\s?(?=\d)|(?<=\w) \* (?=\w)", "times"),
-    rule(r"\*+|(?:^|(?<=\n))>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
+    rule(r"\*+|~~|(?:^|(?<=\n))>+(?!\s?[\d=])", lambda m: " "),  # emphasis and quotation of Markdown
     rule(NUMBER, lambda m: f" {number(m[0])} "),
     rule(r"(?<=\s)[-–—]+(?=\s)|--+", lambda m: ", "),
     rule(either(SYMBOLS), lambda m: f" {SYMBOLS[m[0]]} "),

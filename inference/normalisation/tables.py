@@ -15,7 +15,10 @@ WEEKDAYS = "monday tuesday wednesday thursday friday saturday sunday".split()
 CURRENCIES = {
     "$": ("dollar", "cent"), "£": ("pound", "penny"), "€": ("euro", "cent"),
     "¥": ("yen", "sen"), "₹": ("rupee", "paisa"), "₩": ("won", "jeon"), "₽": ("ruble", "kopeck"),
-    "R$": ("real", "centavo"),
+    "R$": ("real", "centavo"), "US$": ("dollar", "cent"), "C$": ("Canadian dollar", "cent"),
+    "CA$": ("Canadian dollar", "cent"), "A$": ("Australian dollar", "cent"),
+    "AU$": ("Australian dollar", "cent"), "NZ$": ("New Zealand dollar", "cent"),
+    "HK$": ("Hong Kong dollar", "cent"), "S$": ("Singapore dollar", "cent"),
     "₿": ("bitcoin", "satoshi"), "₺": ("lira", "kurus"), "₴": ("hryvnia", "kopiyka"),
 }
 CURRENCY_CODES = {
@@ -67,6 +70,7 @@ UNITS = {
     "sqft": "square foot", "sq m": "square meter", "fl oz": "fluid ounce", "qt": "quart", "pt": "pint",
     "sq. ft": "square foot", "sq. mi": "square mile", "kbit": "kilobit", "Mbit": "megabit",
     "Gbit": "gigabit", "Mb/s": "megabit per second", "Gb/s": "gigabit per second",
+    "Mb": "megabit", "Gb": "gigabit", "Nm": "newton meter", "N·m": "newton meter", "kn": "knot",
     "°": "degree", "°C": "degree celsius",
     "°F": "degree fahrenheit", "° C": "degree celsius", "° F": "degree fahrenheit",
 }  # only after a number
@@ -85,7 +89,7 @@ TITLES = {
     "gov": "governor", "rev": "reverend", "hon": "honorable", "pres": "president", "ft": "fort",
     "pt": "point", "cpl": "corporal", "maj": "major", "adm": "admiral", "pvt": "private",
     "cmdr": "commander", "supt": "superintendent", "msgr": "monsignor", "amb": "ambassador",
-    "assoc": "associate", "asst": "assistant",
+    "assoc": "associate", "asst": "assistant", "fr": "father", "br": "brother", "pte": "private",
 }  # before a name, with a full stop or without
 ABBREVIATIONS = {
     "mr": "mister", "mrs": "missus", "ms": "miz", "dr": "doctor", "prof": "professor",
@@ -98,6 +102,7 @@ ABBREVIATIONS = {
     "bros": "brothers", "assoc": "association", "incl": "including", "cont": "continued", "esq": "esquire",
     "ave": "avenue", "blvd": "boulevard", "hwy": "highway", "mgr": "manager", "mfg": "manufacturing",
     "temp": "temperature", "hrs": "hours", "mins": "minutes", "avg": "average", "vs": "versus",
+    "et al": "et al", "viz": "namely",
 }  # only when followed by a full stop
 NUMBERED = {
     "no": "number", "nos": "numbers", "fig": "figure", "figs": "figures", "p": "page",
@@ -121,7 +126,7 @@ STREETS = {
     "pkwy": "parkway", "expy": "expressway", "ter": "terrace",
 }  # behind a name
 ROOMS = {"Apt": "apartment", "Ste": "suite", "Rm": "room", "Bldg": "building", "Hwy": "highway",
-         "Rte": "route"}
+         "Rte": "route", "Fl": "floor"}
 PARTS_OF_THE_WORLD = (
     "Korea America Africa Dakota Carolina Virginia Ireland Yorkshire Wales Asia Europe Australia Sudan Pole"
 ).split()  # that a point of the compass stands before

@@ -27,8 +27,7 @@ SAID = {
         "five euros and fifty cents , five euros and fifty cents , i gave five , fifty",
     "18:30h, 0600 hours, 1800 hours": "eighteen thirty , oh six hundred hours , eighteen hundred hours",
     "the 5th–6th century": "the fifth to sixth century",
-    "1080p": "ten eighty pee",
-    "N° 7": "number seven",
+    "1080p, N° 7": "ten eighty pee , number seven",
     "Vol. II. No. I think so.": "volume two . no . i think so .",
     "420 ppm, 5 mol/L, 5 mi/gal":
         "four hundred and twenty parts per million , five moles per liter , five miles per gallon",
@@ -84,7 +83,7 @@ SAID = {
     "200 hp, 1 atm, 100 yds, 3 kΩ":
         "two hundred horsepower , one atmosphere , one hundred yards , three kilohms",
     "2/3rds, a 90° angle": "two thirds , a ninety degree angle",
-    "Y2K; 4K": "why two kay , four kay",
+    "Y2K; 4K; V8": "why two kay , four kay , vee eight",
     "x = -b, y < -x": "ex equals minus bee , why less than minus ex",
     "a rug of 3' x 5', a 10' tall tree": "a rug of three by five feet , a ten feet tall tree",
     "98/100; max. 10; rev. 3": "ninety eight out of one hundred , maximum ten , revision three",
@@ -113,7 +112,6 @@ SAID = {
     "~/Documents, C:\\a.txt": "tilde slash documents , see colon backslash ay dot tee ex tee",
     "0x8007": "zero ex eight zero zero seven",
     "thx, idk, b/c, fish 'n' chips": "thanks , eye dee kay , because , fish and chips",
-    "V8": "vee eight",
     " from Fresno, CA, in 1857 \n": "from fresno , california , in eighteen fifty seven",
     "to Tucson, AZ ": "to tucson , arizona",
     "## Notes": "notes",
@@ -135,28 +133,19 @@ SAID = {
     "I have 3 cats and 21 dogs.": "i have three cats and twenty one dogs .",
     "1,234,567": "one million two hundred and thirty four thousand five hundred and sixty seven",
     "It costs $3.50.": "it costs three dollars and fifty cents .",
-    "$1": "one dollar",
-    "£0.99": "ninety nine pence",
-    "$5 million": "five million dollars",
-    "at 5:30 pm": "at five thirty pee em",
-    "5:00": "five o clock",
+    "$1, £0.99, $5 million": "one dollar , ninety nine pence , five million dollars",
+    "at 5:30 pm, 5:00": "at five thirty pee em , five o clock",
     "at 7 a.m. today": "at seven ay em today",
     "on 2024-03-05": "on march fifth , twenty twenty four",
     "3/5/2024": "march fifth , twenty twenty four",
-    "July 4": "july fourth",
-    "in 1984": "in nineteen eighty four",
-    "the 1990s": "the nineteen nineties",
-    "the 21st": "the twenty first",
-    "Dr. Smith": "doctor smith",
-    "Mr. J. R. Smith": "mister jay are smith",
+    "July 4 in 1984": "july fourth in nineteen eighty four",
+    "the 1990s, the 21st": "the nineteen nineties , the twenty first",
+    "Dr. Smith, Mr. J. R. Smith": "doctor smith , mister jay are smith",
     "50% & more": "fifty percent and more",
-    "25°C": "twenty five degrees celsius",
-    "5 km": "five kilometers",
-    "1 kg": "one kilogram",
-    "1/2 cup": "one half cup",
+    "25°C, 5 km, 1 kg, 1/2 cup": "twenty five degrees celsius , five kilometers , one kilogram , "
+    "one half cup",
     "-5": "minus five",
-    "3.14": "three point one four",
-    "007": "zero zero seven",
+    "3.14, 007": "three point one four , zero zero seven",
     "The FBI": "the eff bee eye",
     "Café naïve Ærø": "cafe naive aero",
     "the dog's bone isn't here": "the dog's bone isn't here",
@@ -179,18 +168,14 @@ SAID = {
     "Pick A, B or C": "pick ay , bee or see",
     "Call 555-0134": "call five five five , zero one three four",
     "ISBN 0-19-852663-X": "eye ess bee en , zero , one nine , eight five two six six three , ex",
-    "World War II, Henry VIII, part I of it": "world war two , henry the eighth , part one of it",
-    "the part I liked": "the part i liked",
+    "Henry VIII, part I of it, the part I liked": "henry the eighth , part one of it , the part i liked",
     "9.8 m/s², 16 GB, 3 GHz": "nine point eight meters per second squared , sixteen gigabytes , "
     "three gigahertz",
     "AT&T on Main St. near St. Paul": "ay tee and tee on main street near saint paul",
-    "Python 2.0.1": "python two point zero point one",
+    "Python 2.0.1, bob@mail.org": "python two point zero point one , bob at mail dot org",
     "E = mc² and H₂O": "ee equals em see squared and aitch two oh",
-    "bob@mail.org": "bob at mail dot org",
     "It is -3.5°C": "it is minus three point five degrees celsius",
-    "pages 10–12": "pages ten to twelve",
-    "**bold**": "bold",
-    "¥500": "five hundred yen",
+    "pages 10–12, **bold**, ¥500": "pages ten to twelve , bold , five hundred yen",
     "hit .287, a .38 revolver, .5 mm": "hit point two eight seven , a thirty eight revolver , "
     "point five millimeters",
     "Docket No. 19-3021, SKU 77-B2-415, 0b110":
@@ -199,13 +184,12 @@ SAID = {
     "Account No. 55102": "account number five five one zero two",
     "He ran a 15K, the 8K race, 30K users":
         "he ran a fifteen kay , the eight kay race , thirty thousand users",
-    "1s and 0s, some 7s": "ones and zeros , some sevens",
+    "1s and 0s, some 7s, the 211 helpline": "ones and zeros , some sevens , the two one one helpline",
     "a 3* resort; between £2.5 and £4 million; goo.gl/x, ow.ly/2b": "a three star resort , "
     "between two point five and four million pounds , goo dot gee ell slash ex , "
     "ow dot ell why slash two bee",
     "a 3-day, $4M trial; x - z = 5; 8 Elm St #3":
         "a three day , four million dollar trial , ex minus zee equals five , eight elm street number three",
-    "the 211 helpline": "the two one one helpline",
     "Isaiah 6:8, Psalm 150:6, Mark 16:15-18":
         "isaiah six eight , psalm one hundred and fifty six , mark sixteen fifteen to eighteen",
     "In 32:09 and 41:20, at 60:00; split 70:30 or 4:1":
@@ -248,6 +232,24 @@ SAID = {
         "the fifteen dollars he paid , the fifteen dollar lunch , my eight kilometers west , "
         "each eight kilometer loop",
     "three $50 bills, £4 Million": "three fifty dollar bills , four million pounds",
+    "4–6 June 2011, the 2nd-5th of May, 30 Jan - 2 Feb": "the fourth to sixth of june , twenty eleven , "
+    "the second to fifth of may , the thirtieth of january to the second of february",
+    "Wed 10/04, in 5:41.72, season 2017/2018": "wednesday october fourth , "
+    "in five forty one point seven two , season twenty seventeen twenty eighteen",
+    "AU$70, a HK$9 tea, an $18,000 car": "seventy australian dollars , a nine hong kong dollar tea , "
+    "an eighteen thousand dollar car",
+    "9 st 12 lb, 4ft 8in and more, a 6-yr-old": "nine stone twelve pounds , "
+    "four feet eight inches and more , a six year old",
+    "the ISBN is 978-3-16-148410-0; CVE-2017-54": "the eye ess bee en is nine seven eight , three , "
+    "one six , one four eight four one zero , zero , see vee ee two thousand and seventeen , fifty four",
+    "0049 30 901820; Queen Beatrix II, King Umberto I": "zero zero four nine , three zero , "
+    "nine zero one eight two zero , queen beatrix the second , king umberto the first",
+    "a 9×14 ft hall, a 5×8 card; 4 × 9 is 36; 11 - 4 makes 7": "a nine by fourteen foot hall , "
+    "a five by eight card , four times nine is thirty six , eleven minus four makes seven",
+    "52°31'1\"N, 13° 24′ E; a 4★ hotel": "fifty two degrees thirty one minutes one second north , "
+    "thirteen degrees twenty four minutes east , a four star hotel",
+    "a .xml file, ~~off~~ on, 77 9th St. N, Fr. Mills et al. sang": "a dot ex em ell file , off on , "
+    "seventy seven ninth street north , father mills et al sang",
 }
 
 
