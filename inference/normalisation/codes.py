@@ -130,7 +130,8 @@ DIGITS: list[Rule] = [  # before dates and ranges, which also have dashes
     rule(r"(?<![\d,.])\d\d?(?:,\d\d)+,\d{3}\b", lambda m: m[0].replace(",", "")),  # 1,00,000, as in India
     rule(r"\bISBN(?:-1[03])?:?\s*((?:97[89][- ]?)?\d[\d -]{7,}[\dXx])\b", _isbn),
     rule(r"\b1[- .]([89]00)[- .](\d{3}[- .]\d{4})\b", _service),
-    rule(r"(?<!\w)(?:\+|00(?=[1-9]))\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}(?!\.?\d)", _international),
+    rule(r"(?<!\w)(?:\+|(?<![.,-])00(?=[1-9]\d{0,2}[ -]))\d{1,3}(?:[ .-]?\(?\d{1,5}\)?){2,6}(?!\.?\d)",
+         _international),
     rule(r"\b1[- .]([89]00)[- .]([A-Z][A-Z-]{3,})\b",
          lambda m: f" one {cardinal(m[1])} {m[2].lower()} "),
     rule(r"\b1[38]00 \d{3} \d{3}\b", lambda m: grouped(m[0])),

@@ -145,7 +145,7 @@ SAID = {
     "25°C, 5 km, 1 kg, 1/2 cup": "twenty five degrees celsius , five kilometers , one kilogram , "
     "one half cup",
     "-5": "minus five",
-    "3.14, 007": "three point one four , zero zero seven",
+    "3.14, 007, 7.00338": "three point one four , zero zero seven , seven point zero zero three three eight",
     "The FBI": "the eff bee eye",
     "Café naïve Ærø": "cafe naive aero",
     "the dog's bone isn't here": "the dog's bone isn't here",
