@@ -11,16 +11,19 @@ from __future__ import annotations
 import json
 import multiprocessing
 import random
+import re
 import sys
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from functools import partial
+from itertools import takewhile
 from pathlib import Path
 
 import numpy as np
 
 from data import text
 from data.dialogue.conversation import picture_lines, sample_conversation
+from data.speech import sentences
 from models.errors import UserError
 from models.files import replacing
 from models.tokenizer import Tokenizer
@@ -75,6 +78,17 @@ def caption_chunk(index: int, path: str, split: str, seed: int, objects: str = "
     return np.asarray(ids, dtype=np.uint16)
 
 
+def for_training(turn: str) -> bool:
+    """Whether hearing keeps no sentence of it for dev or test: those are not read here, either."""
+    return without_held_out(turn) == turn
+
+
+def without_held_out(line: str) -> str:
+    """A line less the sentences that hearing keeps for dev and test."""
+    parts = re.split(r"(?<=[.?!])\s+", line)
+    return " ".join(part for part in parts if sentences.split_of(part) == "train")
+
+
 def _cut(turns: list[list[int]], overhead: int, limit: int) -> int:
     """How many whole turns fit into a document."""
     used = overhead
@@ -92,6 +106,8 @@ def dialogue_documents(real: str | Path, name: str, tokenizer: Tokenizer, split:
     for system, turns in text.dialogues(real, name):
         if text.split_of(" ".join(turns)) != split:
             continue
+        if split == "train":
+            turns = list(takewhile(for_training, turns))
         encoded = [tokenizer.encode(turn) for turn in turns]
         head = [tokenizer.bos, tokenizer.symbols["<|system|>"], *tokenizer.encode(system), end]
         count = _cut(encoded, len(head), limit) // 2 * 2
@@ -107,8 +123,11 @@ def plain_documents(documents: Iterator[str], tokenizer: Tokenizer, split: str,
                     limit: int) -> Iterator[list[int]]:
     """Ids of the plain documents of a split."""
     for document in documents:
-        if text.split_of(document) == split:
-            yield [tokenizer.bos, *tokenizer.encode(document)[: limit - 2], tokenizer.eos]
+        if text.split_of(document) != split:
+            continue
+        if split == "train":
+            document = "\n".join(without_held_out(line) for line in document.split("\n"))
+        yield [tokenizer.bos, *tokenizer.encode(document)[: limit - 2], tokenizer.eos]
 
 
 def english(real: str | Path | None, extra: str | Path | None, tokenizer: Tokenizer, split: str,

@@ -14,7 +14,7 @@ from models.audio import audio_tokens
 from models.omni import TRANSCRIBE_QUESTION
 
 IMAGE = {"type": "image"}  # the content part that stands for a picture
-THINKING = 0.85  # of the samples with media think before they answer; the others answer directly
+THINKING = 0.7  # of the samples with media think before they answer; the others answer directly
 TRANSCRIBE = (
     TRANSCRIBE_QUESTION,
     TRANSCRIBE_QUESTION,

@@ -30,7 +30,8 @@ def count_on(draw: Draw) -> list[Turn]:
         return [_counted(draw, "count_to", 1, end, 1)]
     step = 1 if way < 3 else draw.pick((2, 2, 3, 5, 10, 10, 100))
     most = 60 if step < 5 else 50 * step
-    start, length = draw.fresh(lambda: (draw.number(0, most // step), draw.number(3, MOST - 2)))
+    far = 10 * draw.number(0, 20) if step == 1 and draw.practice(0.3) else 0
+    start, length = draw.fresh(lambda: (far + draw.number(0, most // step), draw.number(3, MOST - 2)))
     if step > 1 and draw.split == "train":
         start = start * step if draw.chance() < 0.7 else draw.number(0, 20)
         return [_counted(draw, "count_step", start, start + length * step, step)]
@@ -39,8 +40,6 @@ def count_on(draw: Draw) -> list[Turn]:
             start, length = draw.fresh(lambda: (draw.number(0, most // step), draw.number(3, MOST - 2)))
         start *= step
         return [_counted(draw, "count_step", start, start + length * step, step)]
-    if draw.practice(0.3):
-        start += 10 * draw.number(0, 20)
     return [_counted(draw, "count_down", start + length, start, -1)]
 
 

@@ -162,7 +162,7 @@ def word_problem(draw: Draw) -> list[Turn]:
     most = (40, 20) if draw.practice(0.6) else (12, 10)
 
     def make() -> tuple[str, int, int]:  # kept for dev and test are the sums that `sum_of` keeps
-        a, b = draw.number(2, most[0]), draw.number(1, most[1])
+        a, b = draw.number(2, most[0]), draw.number(2, most[1])
         return "+" if draw.chance() < 0.5 or a <= b else "-", a, b
 
     sign, a, b = draw.fresh(make)

@@ -1,7 +1,8 @@
 """Things cut out of photographs, and photographs as grounds: sprite files like those of artists.
 
-A thing is cut out where it stands before an even ground: what can be reached from the rim over pixels
-like those beside them is ground. Of the other photographs some are kept whole, as prints.
+A thing is cut out where it stands whole before an even ground: what can be reached from the rim over
+pixels of the rim's colour is ground, and the rest must hang together. Of the other photographs some are
+kept whole, as prints.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageFilter
+from scipy import ndimage
 
 from data.readers.drawings import SIDE, path_of, save_sprites
 from data.readers.photos import Photo, photos, present
@@ -21,43 +23,51 @@ from data.scenes.styles import PHOTOGRAPHED
 
 GROUND = "ground"  # the name of photographs that serve as grounds
 GROUNDS = 400
-MOST = {"train": 60, "dev": 12, "test": 25}  # cut-outs of a thing
-PRINTS = 0.08  # of the training photographs are taken whole; few of the others can be cut out
+MOST = {"train": 120, "dev": 12, "test": 25}  # cut-outs of a thing
+PRINTS = 0.02  # of the training photographs are taken whole; few of the others can be cut out
 EVEN = 26.0  # levels: standard deviation of the rim of a photograph on an even ground
 LIKE = 34.0  # levels: largest distance of a ground pixel from the rim's mean colour
-COVER = (0.12, 0.7)  # shares of the photograph that a cut-out thing may take
+COVER = (0.12, 0.6)  # shares of the photograph that a cut-out thing may take
+WHOLE = 0.9  # least share of what is not ground that hangs together: the thing; the rest is specks
+CROPPED = 0.12  # largest share of the rim that the thing may take: more of it lies outside
+ANY_SIDE = np.ones((3, 3))  # pixels that touch at a corner hang together
+
+
+def _rim(plane: np.ndarray) -> np.ndarray:
+    """Its outermost pixels. (H, W, ...) -> (n, ...)"""
+    return np.concatenate([plane[0], plane[-1], plane[:, 0], plane[:, -1]])
 
 
 def ground_mask(pixels: np.ndarray) -> np.ndarray | None:
     """Where the ground of a photograph is; None where it is not even. (H, W, 3) -> bool (H, W)"""
-    rim = np.concatenate([pixels[0], pixels[-1], pixels[:, 0], pixels[:, -1]]).astype(np.float32)
+    rim = _rim(pixels).astype(np.float32)
     middle = np.median(rim, 0)
     apart = np.abs(rim - middle).max(1)
     if np.mean(apart < LIKE) < 0.85 or rim[apart < LIKE].std(0).max() > EVEN:
         return None
-    like = np.abs(pixels - middle).max(2) < LIKE  # (H, W)
-    reached = np.zeros_like(like)
-    reached[0], reached[-1], reached[:, 0], reached[:, -1] = like[0], like[-1], like[:, 0], like[:, -1]
-    while True:
-        grown = reached.copy()
-        grown[1:] |= reached[:-1]
-        grown[:-1] |= reached[1:]
-        grown[:, 1:] |= reached[:, :-1]
-        grown[:, :-1] |= reached[:, 1:]
-        grown &= like
-        if (grown == reached).all():
-            return reached
-        reached = grown
+    parts, _ = ndimage.label(np.abs(pixels - middle).max(2) < LIKE)  # (H, W); 0 is the thing
+    return np.isin(parts, np.setdiff1d(_rim(parts), [0]))
+
+
+def thing_mask(pixels: np.ndarray) -> np.ndarray | None:
+    """Where the one thing of a photograph is; None where it cannot be told. (H, W, 3) -> bool (H, W)"""
+    ground = ground_mask(pixels)
+    if ground is None or _rim(~ground).mean() > CROPPED:
+        return None
+    parts, count = ndimage.label(~ground, ANY_SIDE)
+    sizes = np.bincount(parts.ravel(), minlength=2)[1:]
+    if not count or sizes.max() < WHOLE * sizes.sum():
+        return None
+    thing = parts == 1 + sizes.argmax()
+    return thing if COVER[0] < thing.mean() < COVER[1] else None
 
 
 def cut_out(image: Image.Image) -> Image.Image | None:
     """The thing of a photograph without its ground, RGBA; None where it cannot be told from it."""
-    ground = ground_mask(np.asarray(image.convert("RGB"), np.float32))
-    if ground is None or not COVER[0] < 1 - ground.mean() < COVER[1]:
+    thing = thing_mask(np.asarray(image.convert("RGB"), np.float32))
+    if thing is None:
         return None
-    mask = Image.fromarray(np.where(ground, 0, 255).astype(np.uint8))
-    if mask.getbbox() is None:
-        return None
+    mask = Image.fromarray(np.where(thing, 255, 0).astype(np.uint8))
     large = SIDE / max(image.size)
     size = (round(image.width * large), round(image.height * large))
     soft = mask.resize(size, Image.Resampling.BICUBIC).filter(ImageFilter.GaussianBlur(1.5))

@@ -28,7 +28,7 @@ from data.scenes.sampling import DRAWN_BY_CODE, sample_scene
 from data.scenes.scene import Scene
 from data.scenes.several import sample_several, several_questions
 from data.scenes.sprites import require_styles
-from data.scenes.styles import dress, dress_truly
+from data.scenes.styles import CUT_OUT, cut_outs, dress, dress_truly
 from data.shards import Blobs, generate
 from models.errors import Parser, one_line_errors
 
@@ -80,6 +80,8 @@ class MakeScene:
         by_code = self.layout is None and not spoken and drawing.random() < BY_CODE
         layout = DRAWN_BY_CODE if by_code else self.layout
         scene = sample_scene(rng, self.split, self.objects, layout)
+        if self.split == "train" and not spoken and "photo" in self.styles and drawing.random() < CUT_OUT:
+            return cut_outs(scene, drawing)
         return (dress_truly if spoken else dress)(scene, drawing, self.styles)
 
     def __call__(self, index: int) -> tuple[dict, Blobs]:

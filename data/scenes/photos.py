@@ -57,7 +57,8 @@ def alike(one: str, other: str) -> bool:
 def in_plural(question: str) -> str:
     """Of what is said in the plural: "Are these pants?"."""
     question = re.sub(r"\bthis is\b", "these are", question).replace("Is there", "Are there")
-    question = question.replace("Is this thing", "Are these things").replace("Is it", "Are they")
+    question = question.replace("Is this thing", "Are these things")
+    question = re.sub(r"\bIs it (?!true|a )", "Are they ", question)
     return re.sub(r"\bIs this (?!an? )", "Are these ", question)
 
 

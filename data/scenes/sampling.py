@@ -248,7 +248,8 @@ def _plain(rng: random.Random, scene: Scene, split: str, objects: str) -> None:
     shares = [rng.uniform(0.12, 0.98) if count == 1 else rng.uniform(0.2, 0.5) for _ in range(count)]
     centres, factor = _place_always(rng, [(SIZE * share,) * 2 for share in shares])
     for share, (x, y) in zip(shares, centres, strict=True):
-        name = rng.choice(SHAPES)
+        kept = [s for s in SHAPES if split != "train" or not held_out_background(s, ground)]
+        name = rng.choice(kept)
         color = next(c for c in colors if c != ground and not (split == "train" and held_out(name, c)))
         colors.remove(color)
         thing = make_thing(rng, "shape", name, color, SIZE * share * factor, x, y)

@@ -50,6 +50,7 @@ class Drawing:
     outline: str = ""  # "white", "black" or none
     shadow: bool = False
     shade: float = 0.0  # how much darker one side is than the other, 0 to 1
+    squeeze: float = 1.0  # below 1: so much narrower; above: so much flatter
 
 
 @dataclass

@@ -183,21 +183,22 @@ def _levels(style: str, name: str, variant: int) -> tuple[Image.Image, ...]:
     )
 
 
-def _fit(sprite: Image.Image, side: float, angle: float) -> Image.Image:
-    """Scale to `side` and turn, in one resampling; the canvas grows with the turn."""
+def _fit(sprite: Image.Image, side: float, angle: float, squeeze: float) -> Image.Image:
+    """Scale to `side`, squeeze and turn, in one resampling; the canvas grows with the turn."""
     scale = side / sprite.width
     cos, sin = math.cos(math.radians(angle)) / scale, math.sin(math.radians(angle)) / scale
     out = math.ceil(
         side * (abs(math.cos(math.radians(angle))) + abs(math.sin(math.radians(angle))))
     )
     half, middle = out / 2, sprite.width / 2
+    wide, high = max(1.0, 1 / squeeze), max(1.0, squeeze)
     matrix = (
-        cos,
-        -sin,
-        middle - cos * half + sin * half,
-        sin,
-        cos,
-        middle - sin * half - cos * half,
+        cos * wide,
+        -sin * wide,
+        middle - (cos - sin) * half * wide,
+        sin * high,
+        cos * high,
+        middle - (sin + cos) * half * high,
     )
     return sprite.transform((out, out), Image.Transform.AFFINE, matrix, Image.Resampling.BILINEAR)
 
@@ -255,7 +256,7 @@ def sprite(thing: Thing) -> Image.Image:
         drawn = drawn.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     if (drawing.hue, drawing.saturation, drawing.value) != (0.0, 1.0, 1.0):
         drawn = _hues(drawn, drawing.hue, drawing.saturation, drawing.value)
-    drawn = _fit(drawn, thing.side, thing.angle)
+    drawn = _fit(drawn, thing.side, thing.angle, drawing.squeeze)
     if thing.kind == "shape":
         image = Image.new("RGBA", drawn.size, thing.rgb)
         image.putalpha(drawn)

@@ -8,10 +8,11 @@ the scene, and nothing is asked about it.
 from __future__ import annotations
 
 import copy
+import math
 import random
 from functools import cache
 
-from data.scenes.objects import COLORS, KINDS, RGB
+from data.scenes.objects import COLORS, KINDS, RGB, held_out_background
 from data.scenes.sampling import DRAWN_BY_CODE
 from data.scenes.scene import SIZE, Background, Drawing, Inset, Scene, Thing
 from data.word_lists import read_lists
@@ -26,7 +27,11 @@ STYLES = tuple(WEIGHTS)
 # Never trained on: it has most of our things of the two older sets, and no other set is by its artists.
 HELD_OUT = "emojione"
 MIXED = 0.3  # of the scenes have a style for each thing
-STRANGE = 0.07  # of the things have other hues than their artist gave them
+CUT_OUT = 0.12  # of training's pictures show nothing but shapes and cut-outs of photographs
+BUSY = 0.1  # of the grounds are of two colours, or a photograph
+BUSY_CUT_OUT = 0.4  # the same where things are cut out
+SQUEEZE = 0.3  # natural logarithm of the largest change of a drawing's proportions
+STRANGE = 0.12  # of the things have other hues than their artist gave them
 FADABLE = {"red", "orange", "yellow", "green", "blue", "purple", "pink", "white", ""}  # still so when faded
 CONTRAST = 40.0  # levels between a shape and its ground in a gray picture
 SMALLEST = 20  # pixels a side of a thing in an inset
@@ -99,6 +104,7 @@ def _altered(rng: random.Random, drawing: Drawing) -> None:
     drawing.outline = rng.choices(("", "white", "black"), (84, 10, 6))[0]
     drawing.shadow = rng.random() < 0.12
     drawing.shade = round(rng.uniform(0.1, 0.5), 2) if rng.random() < 0.15 else 0.0
+    drawing.squeeze = round(math.exp(rng.uniform(-SQUEEZE, SQUEEZE)), 2) if rng.random() < 0.5 else 1.0
 
 
 def draw_things(scene: Scene, rng: random.Random, styles: tuple[str, ...]) -> None:
@@ -135,7 +141,7 @@ def _keep_true(thing: Thing) -> None:
     """Take from a thing what its drawing does not show."""
     if thing.kind == "shape":
         thing.drawing.hue, thing.drawing.saturation, thing.drawing.value = 0.0, 1.0, 1.0
-        thing.drawing.mirror = False
+        thing.drawing.mirror, thing.drawing.squeeze = False, 1.0
         thing.drawing.shade = min(thing.drawing.shade, 0.25)
     elif abs(thing.drawing.hue) > 10:
         thing.color = ""
@@ -145,7 +151,7 @@ def _keep_true(thing: Thing) -> None:
 
 def _busy_ground(scene: Scene, rng: random.Random) -> None:
     """A ground without one colour: two colours in a pattern, or a photograph."""
-    kind = rng.choice(("checks", "dots", "stripes", "photo"))
+    kind = rng.choice(("checks", "dots", "stripes", "noise", "texture", "photo"))
     taken = {t.color for t in scene.things} | {scene.background.color}
     first, second = rng.sample([c for c in COLORS if c not in taken], 2)
     scene.background = Background(kind, "", COLORS[first], COLORS[second])
@@ -204,11 +210,25 @@ def frame(scene: Scene, rng: random.Random) -> None:
         scene.fade = round(rng.uniform(0.1, 0.4), 2)
 
 
-def dress(scene: Scene, rng: random.Random, styles: tuple[str, ...]) -> Scene:
-    """Choose how a scene is drawn, in place; see the module."""
+def cut_outs(scene: Scene, rng: random.Random) -> Scene:
+    """Everyday things exchanged for such as photographs show, and drawn as cut-outs of those, in place."""
+    allowed = sorted(set(PHOTOGRAPHED.values()))
+    allowed = [name for name in allowed if not held_out_background(name, scene.background.color)]
+    names = iter(rng.sample(allowed, len(allowed)))
+    instead: dict[str, str] = {}
+    for thing in scene.things:
+        if thing.kind == "emoji":
+            if thing.name not in instead:
+                instead[thing.name] = next(names)
+            thing.name = instead[thing.name]
+    return dress(scene, rng, ("photo",), BUSY_CUT_OUT)
+
+
+def dress(scene: Scene, rng: random.Random, styles: tuple[str, ...], busy: float = BUSY) -> Scene:
+    """Choose how a scene is drawn, in place; see the module. `busy`: share of the grounds."""
     if scene.layout == DRAWN_BY_CODE:
         return scene
-    if scene.layout != "sign" and rng.random() < 0.1:  # letters need an even ground
+    if scene.layout != "sign" and rng.random() < busy:  # letters need an even ground
         _busy_ground(scene, rng)
     draw_things(scene, rng, styles)
     frame(scene, rng)

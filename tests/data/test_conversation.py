@@ -13,16 +13,25 @@ import numpy as np
 import pytest
 
 from data import interleaved, text
-from data.corpus import CorpusOptions, build_corpus, load_tokens, token_stream
+from data.corpus import (
+    CorpusOptions,
+    build_corpus,
+    for_training,
+    load_tokens,
+    token_stream,
+    without_held_out,
+)
 from data.dialogue import (
     chitchat,
     conversation,
     followups,
+    model_parts,
     numbers,
     out_of_scope,
     social,
     told,
     user_facts,
+    wordings,
     words,
     world,
 )
@@ -35,10 +44,12 @@ from data.dialogue.conversation import (
     speakable,
     user_sentences,
 )
-from data.dialogue.draw import FURTHER, Draw, share
+from data.dialogue.counting import count_on
+from data.dialogue.draw import FURTHER, Draw, in_split, share
 from data.dialogue.facts import AMOUNTS, ANIMALS, CAPITALS, COLORS, NAMES
 from data.dialogue.followups import AND, AND_OF, AND_PLUS, WHAT_ASKED
 from data.dialogue.things import THINGS
+from data.speech import sentences
 from models.errors import UserError
 from models.tokenizer import Tokenizer
 from tests.fixtures.wordings import plain
@@ -66,16 +77,32 @@ def test_same_seed_same_chats_and_other_splits_differ() -> None:
         chats("valid", 1)
 
 
+def test_no_held_out_count_down_is_practised_from_another_start() -> None:
+    draw = Draw(random.Random(4), "train")
+    for _ in range(6000):
+        said = [int(n) for n in count_on(draw)[0].answer.rstrip(".").split(", ")]
+        if len(said) > 1 and said[0] > said[1]:
+            assert in_split((said[-1], len(said) - 1), "train")
+
+
+def test_the_corpus_leaves_out_what_hearing_keeps_for_its_tests() -> None:
+    kept = [s for s in sentences.ordinary("train")[:40]]
+    tested = list(sentences.ordinary("test")[:40])
+    mixed = [s for pair in zip(kept, tested, strict=True) for s in pair]
+    assert without_held_out(" ".join(mixed)) == " ".join(kept)
+    assert for_training(kept[0]) and not any(map(for_training, tested))
+
+
 def test_further_wordings_are_for_training_only() -> None:
-    lists = [wordings for groups in (social.REFUSALS, social.THANKS) for wordings, _ in groups]
-    for wordings in [*lists, words.SPELL, world.DEFINE]:
-        further, held = FURTHER[wordings[0]], share(wordings, "dev") + share(wordings, "test")
+    lists = [asked for groups in (social.REFUSALS, social.THANKS) for asked, _ in groups]
+    for listed in [*lists, words.SPELL, world.DEFINE]:
+        further, held = FURTHER[listed[0]], share(listed, "dev") + share(listed, "test")
         assert len(further) >= 10
         assert not {plain(w) for w in further} & {plain(w) for w in held}
         said = {split: set() for split in ("train", "dev", "test")}
         for split, seen in said.items():
             draw = Draw(random.Random(0), split)
-            seen |= {draw.say(wordings, w="tree", x="a tree") for _ in range(2000)}
+            seen |= {draw.say(listed, w="tree", x="a tree") for _ in range(2000)}
         made = {w.format(w="tree", x="a tree") for w in further}
         assert len(made & said["train"]) > len(made) / 2
         assert not made & (said["dev"] | said["test"])
@@ -85,14 +112,17 @@ def test_further_lists_extend_lists_that_exist() -> None:
     known = set()
 
     def collect(value: object) -> None:
-        if isinstance(value, tuple) and value and all(isinstance(v, str) for v in value):
+        if isinstance(value, tuple | list) and value and all(isinstance(v, str) for v in value):
             known.add(value[0])
-        elif isinstance(value, tuple | dict):
+            held = {plain(w) for split in ("dev", "test") for w in share(tuple(value), split)}
+            if len(value) >= 7:
+                assert not held & {plain(w) for w in FURTHER.get(value[0], ())}, value[0]
+        elif isinstance(value, tuple | list | dict):
             for part in value.values() if isinstance(value, dict) else value:
                 collect(part)
 
     modules = (social, words, world, numbers, told, followups, conversation, chitchat, out_of_scope)
-    for module in (*modules, interleaved, user_facts):
+    for module in (*modules, interleaved, user_facts, wordings, model_parts):
         for value in vars(module).values():
             collect(value)
     assert set(FURTHER) <= known

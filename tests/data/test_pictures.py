@@ -9,9 +9,9 @@ from PIL import Image, ImageDraw
 
 from data.readers import drawings, emoji
 from data.readers.cutouts import build_cutouts, cut_out
-from data.scenes.build import MakeScene, build_pictures
+from data.scenes.build import SPOKEN, MakeScene, build_pictures
 from data.scenes.captions import caption
-from data.scenes.objects import COLORS, CSS, EMOJI_KINDS, KINDS
+from data.scenes.objects import COLORS, CSS, EMOJI_KINDS, KINDS, held_out_background
 from data.scenes.questions import questions
 from data.scenes.render import render, render_with_cells
 from data.scenes.sampling import sample_scene
@@ -128,6 +128,35 @@ def test_things_are_cut_out_of_even_grounds_only():
     assert cut_out(Image.fromarray(noise)) is None
 
 
+@pytest.mark.parametrize("others", [[(1, 1, 7, 7)], [(0, 20, 12, 31), (20, 20, 31, 31)]])
+def test_what_does_not_hang_together_or_is_cropped_is_not_cut_out(others):
+    photo = Image.new("RGB", (32, 32), (240, 238, 235))
+    drawn = ImageDraw.Draw(photo)
+    drawn.ellipse((9, 9, 22, 22), fill=(200, 30, 30))
+    drawn.point((3, 28), fill=(0, 0, 0))
+    assert cut_out(photo).width == cut_out(photo).height  # a speck is left out
+    for box in others:
+        drawn.rectangle(box, fill=(200, 30, 30))
+    assert cut_out(photo) is None
+
+
+def test_some_pictures_of_training_hold_cut_outs_and_shapes_alone():
+    styles = ("noto", "photo")
+    drawn = {split: Counter() for split in ("train", "dev")}
+    for split, kinds in drawn.items():
+        make = MakeScene(1, split, styles=styles)
+        for index in range(SPOKEN, SPOKEN + 400):
+            scene, _ = make.describe(index)
+            emoji = [thing for thing in scene.things if thing.kind == "emoji"]
+            names = {thing.name for thing in emoji}
+            if names and all(thing.drawing.style == "photo" for thing in emoji):
+                kinds[len(names) > 1] += 1
+                assert names <= set(PHOTOGRAPHED.values()) and not any(thing.color for thing in emoji)
+                ground = scene.background.color
+                assert split != "train" or not any(held_out_background(name, ground) for name in names)
+    assert drawn["train"][True] > 5 > drawn["dev"][True]
+
+
 def test_every_photographed_thing_is_of_this_world():
     assert set(PHOTOGRAPHED.values()) <= {kind.name for kind in EMOJI_KINDS}
 
@@ -191,6 +220,8 @@ def test_drawings_are_changed_as_a_scene_says():
     mirrored = pixels(mirror=True)
     assert np.abs(mirrored[:, 10:-10] - same[:, ::-1][:, 10:-10]).mean() < 3 < np.abs(mirrored - same).mean()
     assert (pixels(outline="black") < 60).all(2).sum() > 50
+    flat, narrow = (np.nonzero((pixels(squeeze=s) != same[0, 0]).any(2)) for s in (1.3, 1 / 1.3))
+    assert np.ptp(flat[0]) < np.ptp(narrow[0]) and np.ptp(flat[1]) > np.ptp(narrow[1])
     assert (pixels(shadow=True).sum(2) < same.sum(2) - 20).sum() > 200
     darker = pixels(shade=0.5)
     assert darker[140:150, 130:150].sum() < same[140:150, 130:150].sum()
