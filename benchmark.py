@@ -31,10 +31,11 @@ from benchmarks.serving import bench_serve
 from benchmarks.share import bench_share
 from benchmarks.speculation import bench_speculative
 from benchmarks.start import bench_start
+from evaluation.results import read_results
 from evaluation.setting import weights_hash
 from evaluation.speeds import save_speeds
 from inference.omni import Omni
-from inference.output import check_writable
+from inference.output import check_path
 from models.checkpoint import write_json
 from models.errors import Parser, UserError, one_line_errors
 
@@ -85,7 +86,9 @@ def main(argv: list[str] | None = None) -> int:
     if args.out:
         args.out.parent.mkdir(parents=True, exist_ok=True)
     for path in filter(None, (args.out, args.results)):  # before hours of work
-        check_writable(path)
+        check_path(path, (".json",), "figures")
+    if args.results:
+        read_results(args.results)
     omni = Omni.from_pretrained(args.ckpt_dir, dtype=args.dtype)
     results = {"weights": weights_hash(Path(omni.folder)), "threads": torch.get_num_threads()}
     results |= {"dtype": args.dtype, "rounds": args.rounds, "tokens": args.tokens}

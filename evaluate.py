@@ -21,6 +21,8 @@ from evaluation.plots import stale_plots, write_plots
 from evaluation.results import read_results, save_section
 from evaluation.setting import Setting
 from evaluation.tables import stale, write
+from inference.output import check_writable
+from inference.source import check_file
 from models.errors import Parser, UserError, one_line_errors
 
 ROOT = Path(__file__).resolve().parent
@@ -83,9 +85,11 @@ def main(arguments: list[str] | None = None) -> int:
         setting = find_setting(args)
         if args.limit is not None and args.out.resolve() == RESULTS:
             raise UserError("--limit is for a quick look: name a file of its own by --out")
-        read_results(args.out)  # refused before hours of work
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        read_results(check_writable(args.out))  # refused before hours of work
         for section in SECTIONS if args.section == "all" else (args.section,):
             measure(section, setting, args.out)
+    check_file(args.out, "results")
     results = read_results(args.out)
     if args.check:
         old = stale(ROOT, results) + stale_plots(ROOT, results)

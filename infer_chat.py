@@ -63,9 +63,7 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
-    ask.add_argument(
-        "--video_sound", action="store_true", help="hear the sound of videos with their frames"
-    )
+    ask.add_argument("--video_sound", action="store_true", help="hear the sound of videos with their frames")
     ask.add_argument(
         "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
     )
@@ -94,9 +92,7 @@ def build_parser() -> argparse.ArgumentParser:
     write.add_argument(
         "--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given"
     )
-    write.add_argument(
-        "--num_beams", type=int, help="default: 6 for a transcript, else 1"
-    )
+    write.add_argument("--num_beams", type=int, help="default: 6 for a transcript, else 1")
     write.add_argument(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,
         help="of CTC and n-gram in transcripts; 0 = the Thinker alone (default 0.75)"
@@ -110,13 +106,9 @@ def build_parser() -> argparse.ArgumentParser:
     write.add_argument("--show_thinking", action="store_true", help="print the thinking before the answer")
     write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
     write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
-    write.add_argument(
-        "--min_p", type=float, help="drop below this share of the likeliest; 0 = off"
-    )
+    write.add_argument("--min_p", type=float, help="drop below this share of the likeliest; 0 = off")
     write.add_argument("--repetition_penalty", type=float, default=1.0, help="1 = off (default)")
-    write.add_argument(
-        "--stop_strings", nargs="+", default=(), metavar="TEXT", help="end before it"
-    )
+    write.add_argument("--stop_strings", nargs="+", default=(), metavar="TEXT", help="end before it")
     write.add_argument("--seed", type=int, help="makes sampling repeatable")
     run = parser.add_argument_group("running")
     run.add_argument(

@@ -16,7 +16,7 @@ import sys
 from dataclasses import asdict
 from pathlib import Path
 
-from models.errors import Parser, UserError, in_one_line, tell
+from models.errors import Parser, UserError, one_line_errors
 from models.lora import TARGETS, LoraConfig
 from training import distributed
 from training.config import PRESETS, apply_override, load_preset
@@ -91,6 +91,8 @@ def main(arguments: list[str] | None = None) -> None:
     stages = list(STAGES) if args.stage == "all" else [args.stage]
     if args.init_from and args.stage == "all":
         raise UserError("--init_from goes with one stage, not with all")
+    if args.init_from and not args.init_from.is_dir():
+        raise UserError(f"--init_from {args.init_from}: no such folder")
     for override in args.overrides:
         apply_override(sections, stages, override)
     if args.steps is not None:
@@ -126,13 +128,9 @@ def main(arguments: list[str] | None = None) -> None:
 
 if __name__ == "__main__":
     try:
-        main()
+        sys.exit(one_line_errors(main)())
     except Stopped as stopped:
         print(f"{stopped}: run the same command to go on", file=sys.stderr)
         sys.exit(128 + signal.SIGTERM)
-    except Exception as error:
-        if told := in_one_line(error):
-            sys.exit(tell(told))
-        raise
     finally:
         distributed.stop()

@@ -23,9 +23,10 @@ from data.scenes.sprites import require_styles
 from data.scenes.styles import STYLES, dress
 from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
 from models.errors import Parser, UserError, one_line_errors
+from models.files import replacing
 
 WIDTH, HEIGHT = 560, 300  # of a card, pixels
-COLUMNS = 3
+COLUMNS, MOST = 3, 300  # of a sheet: pictures in a row, and in all
 MARGIN = 8
 
 
@@ -100,8 +101,8 @@ def main(argv: list[str] | None = None) -> int:
         help="whose drawings (default: all those that are on this machine)",
     )
     args = parser.parse_args(argv)
-    if args.count < 1:
-        raise UserError(f"--count must be at least 1, not {args.count}")
+    if not 1 <= args.count <= MOST:
+        raise UserError(f"--count must be from 1 to {MOST}, not {args.count}")
     if args.objects == "all":
         require_styles(tuple(args.styles))
     rows = -(-args.count // COLUMNS)
@@ -111,7 +112,8 @@ def main(argv: list[str] | None = None) -> int:
         card = CARDS[args.what](rng, args.split, args.objects, tuple(args.styles), args.layout)
         sheet.paste(card, (i % COLUMNS * WIDTH, i // COLUMNS * HEIGHT))
     try:
-        sheet.save(args.out)
+        with replacing(args.out) as temporary:
+            sheet.save(temporary)
     except (OSError, ValueError) as error:  # no such folder, or an ending that is no picture's
         raise UserError(f"cannot write {args.out}: {getattr(error, 'strerror', None) or error}") from None
     return 0

@@ -26,6 +26,8 @@ def load_tokenizer(folder: Path, name: str | Path | None = None) -> Tokenizer | 
     if (source / "tokenizer.model").is_file():
         return Tokenizer(source / "tokenizer.model")
     if name is not None or (source / "tokenizer.json").is_file():
+        if not source.is_dir() and source.parent.is_dir():  # no OWNER/NAME, which may be fetched
+            raise UserError(f"no tokenizer folder {source}: --model_name names one, or OWNER/NAME")
         return HFTokenizer.from_pretrained(source if source.is_dir() else str(name))
     if (source / "model.safetensors.index.json").is_file() or (source / "model.safetensors").is_file():
         raise UserError(

@@ -102,10 +102,10 @@ def decoded(image, name: str, limits: Limits):
             image.seek(0)
         load_pixels(image, name)
         return upright_rgb(eight_bits(image))
-    except Image.DecompressionBombError:
-        raise too_large(name, limits.max_pixels) from None
+    except (Image.DecompressionBombError, MemoryError):
+        raise too_large(name, min(limits.max_pixels, image.width * image.height - 1)) from None
     except Exception as error:  # noqa: BLE001 (damaged files make Pillow raise nearly anything)
-        raise UserError(f"{name} is corrupt: {error or type(error).__name__}") from None
+        raise UserError(f"{name} is corrupt: {str(error) or type(error).__name__}") from None
 
 
 def load_pixels(image, name: str) -> None:
@@ -197,4 +197,4 @@ def middles(total: int, count: int) -> list[int]:
 
 
 def too_large(name: str, pixels: int) -> UserError:
-    return UserError(f"{name} has more than {pixels // 1_000_000} million pixels: make it smaller first")
+    return UserError(f"{name} has more than {pixels:,} pixels: make it smaller first")

@@ -8,7 +8,7 @@ from torch import nn
 from inference.hf_tokenizer import load_tokenizer
 from inference.speech import check_speech_parts
 from models.checkpoint import UNFIT, read_json
-from models.errors import UserError
+from models.errors import UserError, in_brief
 from models.memory import fingerprint
 from models.omni import OmniModel, thinker_of
 from models.quantization import round_to_int8
@@ -41,7 +41,7 @@ def load_checkpoint(folder: Path, device: str, dtype: str, model_name: str | Non
     try:
         model = kind.from_pretrained(folder)
     except UNFIT as error:
-        raise UserError(f"{config} does not describe a model: {error!r}") from error
+        raise UserError(f"{config} does not describe a model: {in_brief(error)}") from error
     if kind is OmniModel:
         check_speech_parts(folder)
         for name, token in (("image", model.image_token), ("audio", model.audio_token)):
@@ -77,6 +77,5 @@ def usable(device: str | torch.device) -> torch.device:
         device = torch.device(device)
         torch.zeros(1, device=device).item()  # meta tensors can be made, not computed with
     except (RuntimeError, AssertionError, ValueError, ImportError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"cannot use the device {str(device)!r}: {reason}") from None
+        raise UserError(f"cannot use the device {str(device)!r}: {in_brief(error)}") from None
     return device

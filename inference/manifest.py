@@ -15,6 +15,7 @@ import hashlib
 import json
 import sys
 import warnings
+from itertools import islice
 from pathlib import Path
 
 import yaml
@@ -22,12 +23,14 @@ import yaml
 from inference.config import GenerateConfig
 from inference.notice import show_notice
 from inference.output import check_writable
+from inference.source import check_file
 from models.errors import Parser, UserError, in_one_line, one_line_errors, remark, tell
 from models.fields import misfits, shown
 from models.files import replacing
 
 MEDIA = ("image", "audio", "video")
 LOADING = ("ckpt_dir", "device", "dtype")
+MOST = 100_000  # words and marks of a run as JSON
 OPENING = b'{"key": '  # of each line of answers
 
 
@@ -35,7 +38,7 @@ OPENING = b'{"key": '  # of each line of answers
 class Request:
     """What a run may ask, besides the settings of GenerateConfig."""
 
-    id: str | None = None  # names a run; with its target's name in front
+    id: str | int | None = None  # names a run; with its target's name in front
     text: str | None = None
     system_prompt: str | None = None
     image: str | list[str] | None = None
@@ -53,7 +56,7 @@ def read_manifest(path: Path) -> tuple[dict, list[dict]]:
         UserError: not YAML, no runs, or a key that means nothing.
     """
     try:
-        content = yaml.safe_load(path.read_text(encoding="utf-8"))
+        content = yaml.safe_load(path.read_bytes())  # UTF-8 or UTF-16, by its first bytes
     except (OSError, ValueError, yaml.YAMLError, RecursionError, AttributeError, TypeError) as error:
         raise UserError(f"cannot read {path}: {' '.join(str(error).split())}") from None
     if not isinstance(content, dict) or not isinstance(content.get("runs", content.get("targets")), list):
@@ -70,7 +73,7 @@ def read_manifest(path: Path) -> tuple[dict, list[dict]]:
             raise UserError(f"{path}: {key} must be a text, not {shown(value)}")
     if "ckpt_dir" in loading:
         loading["folder"] = path.parent / os.path.expanduser(loading.pop("ckpt_dir"))
-    defaults = content.get("defaults") or {}
+    defaults = flat(content.get("defaults") or {})
     if not isinstance(defaults, dict):
         raise UserError(f"{path}: defaults must be a set of keys and values, not {shown(defaults)}")
     runs = [flat(run) for run in content["runs"]]
@@ -86,8 +89,8 @@ def of_targets(targets: list, path: Path) -> list:
         if unknown := sorted(map(str, target.keys() - {"type", "name", "runs"})):
             raise UserError(f"{path}: unknown in a target: {', '.join(unknown)}")
         for run in target["runs"]:
-            names = [str(x) for x in (target.get("name"), run.get("id") if isinstance(run, dict) else None)
-                     if x is not None]
+            both = target.get("name"), run.get("id") if isinstance(run, dict) else None
+            names = [shown(x) if isinstance(x, int | list | dict) else str(x) for x in both if x is not None]
             found.append(run | {"id": "/".join(names)} if isinstance(run, dict) and names else run)
     return found
 
@@ -115,7 +118,8 @@ def checked(run) -> dict:
         raise UserError(f"a run is a set of keys and values, not {shown(run)}")
     run = {str(key): value for key, value in run.items()}
     if "mode" in run:  # left by `flat`
-        raise UserError(f"mode must be generate, with its settings below generate, not {shown(run['mode'])}")
+        found = f"{shown(run['mode'])} with {shown(run['generate'])}"
+        raise UserError(f"mode must be generate, with a set of settings below generate, not {found}")
     asked = {key: value for key, value in run.items() if key in ASKED}
     settings = {key: value for key, value in run.items() if key not in ASKED}
     request, wrong = misfits(Request, asked)
@@ -133,7 +137,9 @@ def as_json(run):
     if isinstance(run, dict):
         run = {str(key): value for key, value in run.items()}
     try:
-        json.dumps(run, sort_keys=True, default=str)
+        pieces = json.JSONEncoder(sort_keys=True, default=str).iterencode(run)
+        if sum(1 for _ in islice(pieces, MOST)) == MOST:  # aliases of aliases
+            return f"{MOST:,} words and more"
     except (TypeError, ValueError, RecursionError):  # dates as keys, or a run within itself
         return shown(run)
     return run
@@ -255,8 +261,7 @@ def main(argv: list[str] | None = None) -> int:
     parser.add_argument("manifest", type=Path, help="YAML file of runs")
     parser.add_argument("--out", type=Path, help="default: the manifest's name with .jsonl")
     args = parser.parse_args(argv)
-    if args.manifest.is_dir():
-        raise UserError(f"{args.manifest} is a folder: name a YAML file of runs")
+    check_file(args.manifest, "manifest")
     out = args.out or args.manifest.with_suffix(".jsonl")
     warnings.showwarning = show_notice
     return run_manifest(args.manifest, out)

@@ -8,7 +8,7 @@ from models.errors import UserError
 def check_chunks(args: argparse.Namespace) -> None:
     """Refuse flags of chunks without any, and what chunks cannot do."""
     flags = "chunked num_chunks embeddings lm_head cache_compiled analyze_compute_plan".split()
-    given = [flag for flag in flags if getattr(args, flag) not in (None, False)]
+    given = [flag for flag in flags if (value := getattr(args, flag)) is not None and value is not False]
     if args.model_dir is None:
         if given:
             raise UserError(f"--{given[0]} needs --model_dir, the folder of exported chunks")

@@ -4,6 +4,7 @@
 in chunks goes into an `AudioFile` or a `WavStream`.
 """
 
+import io
 import os
 import struct
 from collections.abc import Callable, Iterable
@@ -79,12 +80,11 @@ def write_audio(path: str | Path, samples: np.ndarray, rate: int) -> None:
     whole = pcm16(samples)  # (samples,)
 
     def write(temporary: Path) -> None:
-        with (  # soundfile itself takes no name that is not UTF-8
-            open(temporary, "wb") as raw,
-            soundfile.SoundFile(raw, "w", rate, 1, coding, format=container) as file,
-        ):
+        encoded = io.BytesIO()  # soundfile takes no odd names, and prints tracebacks of a full disk
+        with soundfile.SoundFile(encoded, "w", rate, 1, coding, format=container) as file:
             for start in range(0, len(whole), CHUNK):
                 file.write(whole[start : start + CHUNK])
+        temporary.write_bytes(encoded.getvalue())
 
     replace_file(path, write)
 

@@ -18,7 +18,7 @@ import numpy as np
 from inference.media import check_file
 from inference.notice import notices_after
 from inference.omni import Omni
-from inference.output import AUDIO_FORMATS, check_audio_path, write_audio, write_text
+from inference.output import AUDIO_FORMATS, check_apart, check_audio_path, write_audio, write_text
 from inference.session import CHANGEABLE
 from inference.timing import statistics
 from models.errors import UserError, in_one_line, tell
@@ -99,7 +99,7 @@ class Repl:
     def handle(self, line: str) -> None:
         """One line: a command, or a message with whatever media wait for it."""
         if line.startswith("/"):
-            name, _, rest = line.partition(" ")
+            name, rest = [*line.split(None, 1), ""][:2]
             if name.lower() not in self.commands:
                 if os.path.exists(read_paths(line)[0]):  # dropped into the terminal
                     raise UserError(f"write /image, /audio or /video before {line}")
@@ -187,8 +187,7 @@ class Repl:
         self.say_done(f"{one} with your next message")
 
     def say(self, text: str) -> None:
-        self.spoken = self.omni.speak(text or self.last_answer(), **self.speech)
-        samples, rate = self.spoken
+        self.spoken = samples, rate = self.omni.speak(text or self.last_answer(), **self.speech)
         self.sound([samples])
         self.say_done(f"{len(samples) / rate:.1f} s of speech; /save FILE.wav writes it")
 
@@ -202,6 +201,7 @@ class Repl:
 
     def save(self, typed: str) -> None:
         path = " ".join(read_paths(typed))  # a blank belongs to the name
+        check_apart(path, sum(self.waiting.values(), []))
         if path.lower().endswith(".txt"):
             names = {"user": "You", "assistant": "μOmni"}
             said = [f"{names[m['role']]}: {m['content']}\n" for m in self.session.messages]
@@ -289,11 +289,11 @@ def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...]
         if value.lower() not in ("on", "off"):
             raise UserError(f"/set {name} needs on or off, not {value!r}")
         return value.lower() == "on"
-    if name == "stop_strings":
+    if name == "stop_strings" or name not in CHANGEABLE:  # the session tells what there is
         return () if value == "off" else (value,)
     if value.lower() == "off":
         return None
     try:
         return int(value) if name in ("max_new_tokens", "top_k", "seed") else float(value)
     except ValueError:
-        raise UserError(f"/set {name or 'NAME'} needs a number, not {value!r}") from None
+        raise UserError(f"/set {name} needs a number, not {value!r}") from None

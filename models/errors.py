@@ -12,14 +12,16 @@ from types import ModuleType
 
 OURS = ("models", "inference", "training", "data", "evaluation", "export", "serving", "benchmarks")
 STREAMS = ("stdin", "stdout", "stderr")
-LONGEST = 250  # characters of a message about flags: their values may be endless
+FULL = (errno.ENOSPC, errno.EDQUOT, errno.EFBIG)  # a disk, somebody's share of it, a file
+LONGEST = 250  # characters of a message about flags, and of either end of another: names may be endless
 
 
 class UserError(Exception):
     """Bad input, a missing file, a wrong flag. Entry points print it and exit with code 2."""
 
     def __str__(self) -> str:
-        return " ".join(super().__str__().split())  # a library's reason may have several lines
+        text = " ".join(super().__str__().split())  # a library's reason may have several lines
+        return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} … {text[-LONGEST:]}"
 
 
 def needed(name: str, use: str, install: str) -> ModuleType:
@@ -76,7 +78,7 @@ def in_one_line(error: BaseException) -> UserError | None:
     if isinstance(error, UserError):
         return error
     text = str(error)
-    if type(error).__name__ == "OutOfMemoryError" or "can't allocate memory" in text:
+    if type(error).__name__.endswith("MemoryError") or "can't allocate memory" in text:
         return UserError(
             "out of memory: a shorter context (--max_context_length), --dtype bf16, a smaller cache "
             "(--cache_kind q8_0), fewer requests at once, or --device cpu needs less"
@@ -133,10 +135,12 @@ def open_streams() -> None:
 
 def output_lost(error: OSError) -> int:
     """What happens when stdout takes no more: one line, unless its reader has left (`| head`)."""
+    if error.filename is not None:  # it is about a file
+        return tell(in_one_line(error))
     to_nowhere(1)
     if isinstance(error, BrokenPipeError):
         return 0
-    return tell(UserError(f"cannot write the answer: {error.strerror or error}"))
+    return tell(UserError(f"cannot write: {error.strerror or error}"))
 
 
 def one_line_errors(main: Callable[..., int | None]) -> Callable[..., int]:
@@ -148,7 +152,7 @@ def one_line_errors(main: Callable[..., int | None]) -> Callable[..., int]:
         try:
             code = main(*args, **more) or 0
         except Exception as error:
-            if isinstance(error, OSError) and error.errno == errno.ENOSPC:
+            if isinstance(error, OSError) and error.errno in FULL:
                 return output_lost(error)
             told = in_one_line(error)
             if told is None:

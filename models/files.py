@@ -23,6 +23,8 @@ def replacing(path: Path) -> Iterator[Path]:
     try:
         yield temporary
         os.replace(temporary, path)
+    except SafetensorError as error:  # of a full disk
+        raise UserError(f"cannot write {path}: {error}") from None
     finally:
         temporary.unlink(missing_ok=True)
 

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field
 import torch
 from torch import Tensor
 
-from models.checkpoint import Pretrained
+from models.checkpoint import Pretrained, config_from_dict
 from models.errors import UserError
 from models.g2p import G2PConfig, GraphemeToPhone
 from models.phones import MARKS, PAUSE_ID, PHONES
@@ -54,9 +54,9 @@ class Frontend(Pretrained):
     def __init__(self, config: FrontendConfig):
         super().__init__()
         self.config = config
-        self.g2p = GraphemeToPhone(G2PConfig(**config.g2p))
+        self.g2p = GraphemeToPhone(config_from_dict(G2PConfig, config.g2p, "frontend, g2p"))
         sizes = config.prosody | {"num_voices": len(config.voices)}
-        self.prosody = ProsodyModel(ProsodyConfig(**sizes))
+        self.prosody = ProsodyModel(config_from_dict(ProsodyConfig, sizes, "frontend, prosody"))
 
     def check(self, voice: str, speed: float) -> None:
         """Refuse a speed that is out of range, and a voice that is not there by naming those that are."""

@@ -138,7 +138,7 @@ def load_lora(thinker: Thinker, folder: str | Path) -> Thinker:
     if odd := [name for name in UNSUPPORTED if values.get(name)]:
         raise UserError(f"{folder}: {odd[0]} is not supported")
     names = values.get("target_modules")
-    names = sorted(names) if isinstance(names, list) else [str(names)]
+    names = sorted(map(str, names)) if isinstance(names, list) else [str(names)]
     if lacking := [name for name in ("r", "lora_alpha") if name not in values]:
         raise UserError(f"{folder / CONFIG} lacks {lacking[0]}")
     named = {key: values[key] for key in ("r", "lora_alpha")}

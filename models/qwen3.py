@@ -15,8 +15,9 @@ from models import decoupled
 from models.checkpoint import (
     WEIGHTS,
     Pretrained,
+    built,
+    check_shapes,
     config_from_dict,
-    load_strict,
     read_json,
     read_tensors,
     write_json,
@@ -80,7 +81,8 @@ class Qwen3Json:
             values["eos_token_id"] = eos[0]
         names = cls.__dataclass_fields__.keys() - decoupled.FIELDS
         given = {key: values[key] for key in names if values.get(key) is not None}
-        return cls(**{"pad_token_id": None} | given)  # our 3 would be an ordinary token there
+        given = {"pad_token_id": None} | given  # our 3 would be an ordinary token there
+        return config_from_dict(cls, given, source)
 
 
 class Qwen3Folder(Pretrained):
@@ -100,10 +102,13 @@ class Qwen3Folder(Pretrained):
         source, values = str(folder / "config.json"), read_json(folder / "config.json")
         if name != WEIGHTS or values.get("model_type") == "muomni":
             return super().from_pretrained(folder, "thinker" if name == WEIGHTS else name)
-        module = cls(cls.config_class.from_json(values, source))
+        config = cls.config_class.from_json(values, source)
         tensors = read_tensors(folder)
-        if module.config.tie_word_embeddings:
+        if config.tie_word_embeddings:
             tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
-        load_strict(module, tensors, str(folder))
+        with torch.device("meta"):  # sizes are known, nothing is allocated
+            check_shapes(built(cls, config, source), {k: v.shape for k, v in tensors.items()}, str(folder))
+        module = cls(config)
+        module.load_state_dict(tensors)
         module.folder = folder
         return module.eval()

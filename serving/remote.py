@@ -42,8 +42,8 @@ class RemoteEngine:
     """
 
     def __init__(self, omni: Omni, url: str) -> None:
-        parts = urlsplit(url)
         try:
+            parts = urlsplit(url)
             if parts.scheme not in ("http", "https") or not parts.hostname or parts.port == 0:
                 raise ValueError
         except ValueError:

@@ -43,8 +43,8 @@ def bind(host: str, port: int) -> socket.socket:
         bound = socket.socket(family, kind)
         bound.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         bound.bind(address)
-    except OSError as error:
-        reason = error.strerror or error
+    except (OSError, UnicodeError) as error:  # the latter of a host that is no name
+        reason = getattr(error, "strerror", None) or error
         raise UserError(f"cannot listen on {host}:{port}: {reason}; try another --port") from None
     return bound
 

@@ -1,6 +1,8 @@
 """Fixtures that every test package shares: an untrained nano omni-model and the shipped weights."""
 
 import os
+import resource
+from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
@@ -20,6 +22,17 @@ def compiled_step():
 
     found = library(None)
     return None if isinstance(found, str) else found
+
+
+@contextmanager
+def full_disk(size: int = 100):
+    """No file can grow beyond so many bytes within the block."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
 
 
 @pytest.fixture(scope="session")

@@ -7,6 +7,7 @@ import hashlib
 import json
 from pathlib import Path
 
+from inference.source import check_file
 from models.errors import UserError
 from models.files import replacing
 
@@ -24,13 +25,14 @@ def read_plans(path: Path) -> dict[str, dict]:
     """All plans of a file; none where there is no file."""
     if not path.exists():
         return {}
+    check_file(path, "plan")
     try:
         values = json.loads(path.read_text(encoding="utf-8"))
-        if values["version"] == VERSION and all("probed" in p for p in values["plans"].values()):
-            return values["plans"]
-    except OSError as error:
-        raise UserError(f"cannot read the plan {path}: {error.strerror}") from None
-    except (ValueError, KeyError, TypeError, AttributeError):
+        plans = values["plans"]
+        chosen = [p.get("cache_kind", p.get("decode_table")) for p in plans.values() if p["probed"] >= 0]
+        if values["version"] == VERSION and [type(one) for one in chosen] == [str] * len(plans):
+            return plans
+    except (ValueError, KeyError, TypeError, AttributeError, RecursionError):
         pass
     raise UserError(f"{path} is no plan of this version: name another file, or delete it")
 
@@ -42,5 +44,6 @@ def write_plans(path: Path, plans: dict[str, dict]) -> None:
         path.parent.mkdir(parents=True, exist_ok=True)
         with replacing(path) as temporary:
             temporary.write_text(text + "\n", encoding="utf-8")
-    except OSError as error:
-        raise UserError(f"cannot write the plan {path}: {error.strerror}") from None
+    except (OSError, ValueError) as error:  # the latter of an impossible name
+        reason = getattr(error, "strerror", None) or error
+        raise UserError(f"cannot write the plan {path}: {reason}") from None

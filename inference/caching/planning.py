@@ -55,6 +55,7 @@ def resolve(
     config = within(config, limit)
     context = config.max_seq_len or limit
     check_budget(config, thinker, context)
+    check_ids(config, thinker.config.vocab_size)
     if AUTO not in (config.cache_kind, config.decode_plan):
         return config
     about = describe(thinker) | {"context": context, "native": config.native}
@@ -94,6 +95,13 @@ def check_budget(config: GenerateConfig, thinker: Thinker, context: int) -> None
             f"cache_budget_mb is {config.cache_budget_mb:g}, and {config.cache_kind or 'the cache'} "
             f"takes {nbytes / 1e6:.3g} MB for {context} tokens: use cache_kind auto, or max_seq_len"
         )
+
+
+def check_ids(config: GenerateConfig, count: int) -> None:
+    """Refuse token ids that a vocabulary of so many has not; an end below 0 never comes."""
+    ids = (*config.suppress_tokens, max(config.eos_token_id or 0, 0))
+    if wrong := [token for token in ids if not 0 <= token < count]:
+        raise UserError(f"{wrong[0]} is no token id of this model: it has 0 to {count - 1}")
 
 
 def describe(thinker: Thinker) -> dict:

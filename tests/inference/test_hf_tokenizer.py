@@ -156,6 +156,9 @@ def test_another_folders_tokenizer_is_used_and_a_wrong_one_refused(qwen3, tmp_pa
     assert infer_chat.main([*flags, "--model_name", str(tmp_path / "empty")]) == 2
     err = capsys.readouterr().err
     assert "cannot read a tokenizer from" in err and err.count("\n") == 1
+    for name in ("no_such_folder", str(tmp_path / "none"), str(bare / "config.json")):  # nothing is fetched
+        assert infer_chat.main([*flags, "--model_name", name]) == 2
+        assert f"no tokenizer folder {name}" in capsys.readouterr().err
     picture = str(ROOT / "examples" / "sample_image.png")
     assert infer_chat.main([*flags, "--image", picture, "--model_name", str(qwen3)]) == 2
 

@@ -1,5 +1,6 @@
 """Manifests: every run answered once, also after an interruption; mistakes named in one line."""
 
+import datetime
 import json
 import os
 from pathlib import Path
@@ -9,6 +10,11 @@ import yaml
 
 from inference import manifest
 from tests.inference.conftest import picture
+
+# A page of aliases that stands for 9**9 words.
+LAUGHS = "[&a [x, x, x, x, x, x, x, x, x], " + ", ".join(
+    f"&{name} [{', '.join([f'*{before}'] * 9)}]" for before, name in zip("abcdefgh", "bcdefghi", strict=True)
+) + "]"
 
 
 @pytest.fixture
@@ -82,6 +88,11 @@ def test_a_file_that_holds_something_else_stays_as_it_is(content, runs, capsys):
         ("runs: [{text: a, image: {1: b, c: d}}]", "a run is"),
         ("runs: [{text: a, image: {2020-01-01: b}}]", "a run is"),
         ("runs: [&a {text: b, image: *a}]", "a run is"),
+        ("runs: [{generate: [prompt]}]", "not 'generate' with ['prompt']"),
+        ("defaults: {mode: train}\nruns: [{text: a}]", "not 'train' with {}"),
+        (f"runs: [{{text: a, top_k: {LAUGHS}}}]", "words and more"),
+        (f"defaults: {{top_k: {LAUGHS}}}\nruns: [{{text: a}}]", "words and more"),
+        ("runs: [{text: a, id: true}]", "id must be"),
     ],
 )
 def test_mistakes_are_one_line_and_code_2(tmp_path, capsys, text, words):
@@ -101,10 +112,46 @@ def test_answers_go_to_files_only(out, runs, capsys):
     assert out in capsys.readouterr().err
 
 
-@pytest.mark.parametrize("path", [".", "/"])
-def test_a_folder_is_no_manifest(path, capsys):
+@pytest.mark.parametrize("path", [".", "/", "/dev/zero", "pipe", "x" * 300, "a\0b.yaml"])
+def test_what_is_no_file_is_no_manifest(path, tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    os.mkfifo("pipe")
     assert manifest.main([path]) == 2
-    assert "is a folder" in capsys.readouterr().err
+    err = capsys.readouterr().err
+    assert "manifest" in err and err.count("\n") == 1 and len(err) < 600
+
+
+def test_a_manifest_in_utf_16_and_settings_of_all_runs_in_a_block(runs, omni):
+    content = yaml.safe_load(runs.read_text())
+    content["defaults"] = {"mode": "generate", "generate": {"max_new_tokens": 3}}
+    content["runs"] = [{"id": 7, "prompt": "hello"}]
+    runs.write_text(yaml.safe_dump(content), encoding="utf-16")
+    assert manifest.main([str(runs)]) == 0
+    (line,) = lines(runs.with_suffix(".jsonl"))
+    assert line["answer"] == omni.chat("hello", max_new_tokens=3) and line["run"]["id"] == 7
+
+
+def test_a_target_may_have_any_name():
+    for name, written in (
+        (16**6000, "a number of very many digits"), ([16**6000], "a number of very many digits"),
+        (5, "5"), (datetime.date(2020, 1, 1), "2020-01-01"), ("ten", "ten"),
+    ):  # fmt: skip
+        (run,) = manifest.of_targets([{"name": name, "runs": [{"text": "a", "id": 1}]}], Path("x.yaml"))
+        assert run["id"] == f"{written}/1"
+
+
+@pytest.mark.parametrize("setting", [
+    {"suppress_tokens": [10**8]}, {"suppress_tokens": [-1]}, {"suppress_tokens": [10**22]},
+    {"eos_token_id": 10**8, "repetition_penalty": 1.2},
+])
+def test_ids_that_are_no_tokens_are_one_runs_error(setting, runs, capsys):
+    content = yaml.safe_load(runs.read_text())
+    content["runs"].insert(0, {"text": "hello", **setting})
+    runs.write_text(yaml.safe_dump(content))
+    assert manifest.main([str(runs)]) == 1
+    found = lines(runs.with_suffix(".jsonl"))
+    assert ["error" in line for line in found] == [True, False, False, False, False]
+    assert "is no token id of this model" in found[0]["error"]
 
 
 def test_a_name_that_nobody_set_is_no_manifest(capsys):

@@ -6,9 +6,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import soundfile
+import torch
 
-from inference.output import check_audio_path, write_audio, write_text
+from inference.codec import write_codes
+from inference.output import AUDIO_FORMATS, check_audio_path, write_audio, write_text
+from models.codec import CodecConfig, MelCodec
 from models.errors import UserError
+from tests.conftest import full_disk
 
 
 def test_formats(tmp_path):
@@ -57,3 +61,20 @@ def test_a_failed_write_leaves_the_old_file_and_nothing_else(tmp_path, monkeypat
     assert os.listdir(tmp_path) == ["x.wav"]
     write_text(tmp_path / "x.txt", "μ")
     assert (tmp_path / "x.txt").read_text(encoding="utf-8") == "μ"
+
+
+@pytest.mark.parametrize("ending", AUDIO_FORMATS)
+def test_a_full_disk_is_one_error_and_nothing_else(ending, tmp_path, capfd):
+    path = tmp_path / f"x{ending}"
+    path.write_bytes(b"old")
+    with full_disk(), pytest.raises(UserError, match="cannot write"):
+        write_audio(path, np.sin(np.arange(16_000)), 16_000)
+    assert path.read_bytes() == b"old" and os.listdir(tmp_path) == [path.name]
+    assert capfd.readouterr() == ("", "")
+
+
+def test_codes_on_a_full_disk_are_one_error(tmp_path):
+    codec = MelCodec(CodecConfig(hidden_size=48, intermediate_size=96, num_layers=1, codebook_dim=16))
+    with full_disk(), pytest.raises(UserError, match="cannot write .*x.safetensors"):
+        write_codes(tmp_path / "x.safetensors", codec, torch.zeros(9, 8), 16_000)
+    assert not os.listdir(tmp_path)

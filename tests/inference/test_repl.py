@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from inference.output import write_audio
 from inference.repl import Repl, read_paths
 from models.errors import UserError
 from tests.conftest import ROOT
@@ -131,3 +132,24 @@ def test_ctrl_c_stops_what_runs_and_the_chat_goes_on(repl, monkeypatch, capsys):
     monkeypatch.undo()
     silence = repl.session.stream(audio=(np.zeros(16_000, np.float32), 16_000))
     silence.close()  # an answer that nobody made can be stopped, too
+
+
+def test_a_tab_parts_a_command_from_its_words(repl, capsys):
+    repl.handle("/set\tmax_new_tokens 5")
+    assert repl.session.config.max_new_tokens == 5
+
+
+@pytest.mark.parametrize("words", ["cache_kind q8_0", "native on", "nothing", "max_seq_len off"])
+def test_what_cannot_be_set_is_not_asked_for_as_a_number(repl, words):
+    with pytest.raises(UserError, match=f"cannot set {words.split()[0]}: there are ctc_weight"):
+        repl.handle(f"/set {words}")
+
+
+def test_what_waits_to_be_heard_is_not_written_over(repl, tmp_path):
+    repl.handle("hello")
+    write_audio(tmp_path / "a.wav", np.zeros(16_000, np.float32), 16_000)
+    before = (tmp_path / "a.wav").read_bytes()
+    repl.handle(f"/audio {tmp_path}/a.wav")
+    with pytest.raises(UserError, match="would be lost"):
+        repl.handle(f"/save {tmp_path}/./a.wav")
+    assert (tmp_path / "a.wav").read_bytes() == before

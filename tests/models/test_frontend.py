@@ -95,3 +95,12 @@ def test_wrong_voice_or_speed_is_a_clear_error(wrong):
 
 def test_parameter_budget():
     assert sum(p.numel() for p in Frontend(FrontendConfig()).parameters()) <= 1_100_000
+
+
+@pytest.mark.parametrize("part", ["g2p", "prosody"])
+@pytest.mark.parametrize("value", [None, {}, "x", True, [1], float("nan")])
+def test_wrong_sizes_of_its_networks_are_told_when_it_is_built(part, value):
+    config = FrontendConfig()
+    getattr(config, part)["rope_theta"] = value
+    with pytest.raises(UserError, match="rope_theta"):
+        Frontend(config)

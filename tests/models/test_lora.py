@@ -142,3 +142,12 @@ def test_a_bank_goes_with_the_thinker_it_was_trained_on(nano_text_dir, tmp_path)
     with pytest.raises(UserError, match="before the memory bank"):
         attach_adapter(omni, tmp_path / "lora")
     assert not adapted(thinker_of(omni.model))
+
+
+@pytest.mark.parametrize("names", [[3, "q_proj"], ["q_proj", None], [["q_proj"], {}], [0.5, "q_proj"]])
+def test_targets_that_are_no_names_are_refused(names, tmp_path):
+    save_lora(made(), tmp_path)
+    config = json.loads((tmp_path / "adapter_config.json").read_text())
+    (tmp_path / "adapter_config.json").write_text(json.dumps(config | {"target_modules": names}))
+    with pytest.raises(UserError, match="no target"):
+        load_lora(plain(), tmp_path)

@@ -85,6 +85,21 @@ def test_left_padding_changes_nothing_even_with_a_cache():
     assert torch.allclose(rest, full[:, 4:], atol=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("key", "value"),
+    [("rope_theta", "x"), ("rope_theta", []), ("max_position_embeddings", []), ("vocab_size", 2.5),
+     ("num_hidden_layers", 10**40), ("hidden_size", 2**23), ("head_dim", True), ("rms_norm_eps", {})],
+)  # fmt: skip
+def test_wrong_values_of_a_text_checkpoint_are_told_before_anything_is_built(key, value, tmp_path):
+    make().save_pretrained(tmp_path)
+    config = json.loads((tmp_path / "config.json").read_text())
+    (tmp_path / "config.json").write_text(json.dumps(config | {key: value}))
+    with pytest.raises(UserError) as told:
+        Thinker.from_pretrained(tmp_path)
+    assert "expected" in str(told.value) if key == "hidden_size" else key in str(told.value)
+    assert len(str(told.value)) < 400
+
+
 def test_a_full_cache_says_so():
     thinker = make()
     with pytest.raises(UserError, match="full"):

@@ -1,7 +1,9 @@
 """The automatic cache policy: decisions on given figures, plans that last, and one real probe."""
 
 import json
+import os
 from dataclasses import asdict, replace
+from pathlib import Path
 
 import pytest
 
@@ -117,13 +119,22 @@ def test_plans_are_kept_until_they_are_old(tmp_path, omni, monkeypatch):
 
 def test_a_file_that_is_no_plan_is_refused_and_kept(tmp_path):
     path = tmp_path / "notes.json"
-    for text in ("my notes", "[]", '{"version": 0, "plans": {}}', '{"version": 1, "plans": 3}'):
+    odd = ('{"probed": "x", "cache_kind": "fp32"}', '{"probed": [1], "cache_kind": "fp32"}', '{"probed": 1}',
+           '{"probed": 1, "decode_table": 3}', "3", "[]")  # fmt: skip
+    texts = ["my notes", "[]", '{"version": 0, "plans": {}}', '{"version": 1, "plans": 3}', "[" * 9999]
+    for text in texts + [f'{{"version": 1, "plans": {{"a": {plan}}}}}' for plan in odd]:
         path.write_text(text)
         with pytest.raises(UserError, match="no plan"):
             read_plans(path)
         assert path.read_text() == text
     with pytest.raises(UserError, match="cannot write"):
         write_plans(path / "inside.json", {})
+    with pytest.raises(UserError, match="cannot write"):
+        write_plans(Path("a\0b"), {})
+    os.mkfifo(tmp_path / "pipe")
+    for place in (tmp_path / "pipe", Path("/dev/zero"), tmp_path):
+        with pytest.raises(UserError, match="regular file|directory"):
+            read_plans(place)
 
 
 def test_the_needle_fits_and_ends_in_the_fact(omni):
