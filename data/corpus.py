@@ -1,9 +1,9 @@
 """The Thinker's pretraining stream: token files of conversations and plain English.
 
 Writes `train.bin`, `dev.bin`, `test.bin` (uint16 ids, documents one after another, each from bos
-to eos) and `meta.json`. About 60 % of the tokens are generated conversations; the rest is English
-from the manifest's text and what the user brings. Without real text the stream is conversations
-and captions only, and says so. It trains nothing and needs a tokenizer that exists.
+to eos) and `meta.json`. Most of the tokens are generated: conversations, and pictures and recordings
+told in words. The rest is English from the manifest's text and what the user brings; without real text
+there is none, and a notice says so. It trains nothing and needs a tokenizer that exists.
 """
 
 from __future__ import annotations
@@ -22,7 +22,8 @@ from pathlib import Path
 import numpy as np
 
 from data import text
-from data.dialogue.conversation import picture_lines, sample_conversation
+from data.dialogue.conversation import sample_conversation
+from data.in_words import in_words
 from data.speech import sentences
 from models.errors import UserError
 from models.files import replacing
@@ -40,7 +41,7 @@ class CorpusOptions:
     dev_tokens: int = 100_000
     test_tokens: int = 100_000
     conversation_share: float = 0.6  # of all tokens
-    caption_share: float = 0.04  # of all tokens: captions of the picture world
+    told_share: float = 0.1  # of all tokens: pictures and recordings told in words (data/in_words.py)
     document_tokens: int = 1024  # longer documents are cut between sentences or turns
     kinds: tuple[str, ...] = ()  # of conversation; all of data/dialogue where none is named
     objects: str = "all"  # of the picture world
@@ -67,14 +68,13 @@ def chat_chunk(index: int, path: str, split: str, seed: int, kinds: tuple[str, .
     return np.asarray(ids, dtype=np.uint16)
 
 
-def caption_chunk(index: int, path: str, split: str, seed: int, objects: str = "all") -> np.ndarray:
-    """Captions of the picture world, each with a question or two."""
+def told_chunk(index: int, path: str, split: str, seed: int, objects: str = "all") -> np.ndarray:
+    """Pictures and recordings told in words, with questions; at least CHUNK tokens of them."""
     tokenizer = _open(path)
-    rng = random.Random(f"captions-{seed}-{split}-{index}")
+    rng = random.Random(f"told-{seed}-{split}-{index}")
     ids: list[int] = []
     while len(ids) < CHUNK:
-        lines = "\n".join(picture_lines(rng, split, objects))
-        ids += [tokenizer.bos, *tokenizer.encode(lines), tokenizer.eos]
+        ids += tokenizer.encode_chat(in_words(rng, split, objects), add_generation_prompt=False)
     return np.asarray(ids, dtype=np.uint16)
 
 
@@ -212,15 +212,15 @@ def token_stream(split: str, tokenizer: str | Path, options: CorpusOptions,
         raise UserError(f"{real_dir} has no folder text/: give the folder of MANIFEST.md")
     path, opened = str(tokenizer), _open(str(tokenizer))
     total = getattr(options, f"{split}_tokens")
-    captions = int(total * options.caption_share)
-    wanted = int(total * (1 - options.conversation_share)) - captions
+    told = int(total * options.told_share)
+    wanted = int(total * (1 - options.conversation_share)) - told
     real, counts = _real_tokens(real_dir, extra, opened, split, options, wanted, seed)
-    chat, show = partial(chat_chunk, kinds=options.kinds), partial(caption_chunk, objects=options.objects)
-    chats = _chunks(chat, total - captions - len(real), path, split, seed, pool)
-    shown = _chunks(show, captions, path, split, seed, pool)
+    chat, show = partial(chat_chunk, kinds=options.kinds), partial(told_chunk, objects=options.objects)
+    chats = _chunks(chat, total - told - len(real), path, split, seed, pool)
+    shown = _chunks(show, told, path, split, seed, pool)
     tokens = _mixed([*chats, *shown, real], opened.bos, f"mix-{seed}-{split}")  # (T,)
     return tokens, {"tokens": len(tokens), "conversations": sum(map(len, chats)),
-                    "captions": sum(map(len, shown)), **counts}
+                    "told": sum(map(len, shown)), **counts}
 
 
 def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptions,

@@ -125,7 +125,7 @@ def real_sets(paths: Paths) -> list[str]:
     meta = paths.data / "corpus" / "meta.json"
     if meta.is_file():
         counts = json.loads(meta.read_text(encoding="utf-8"))["splits"]["train"]
-        used |= set(counts) - {"tokens", "conversations", "captions"}
+        used |= set(counts) - {"tokens", "conversations", "told"}
     if used and (paths.data / "lexicon.jsonl").is_file():
         used.add("cmudict")
     for folder in ("hearing_real_train", "photos_train"):

@@ -26,7 +26,7 @@ REAL = {
     "clothing_cc0": ("Clothing dataset: 3,068 photographs", "CC0"),
 }
 GENERATED = {
-    "thinker": "conversations of a small world with exact answers, and captions of scenes",
+    "thinker": "conversations of a small world with exact answers, and scenes told in words with questions",
     "omni": (
         "conversations, pictures and clips from scene graphs (shapes, signs, and the drawings of several "
         "artists, whose licences docs/data.md lists), and speech by flite, festival, espeak-ng, "

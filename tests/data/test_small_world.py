@@ -64,7 +64,7 @@ def test_the_vocabulary_is_cut_for_the_small_world_alone(tmp_path):
     assert len(tokenizer.encode("A red circle.")) <= 6
     data = NANO["thinker"]["data"]["corpus"] | {"train_tokens": 4000}
     tokens, counts = token_stream("train", tmp_path / "tokenizer.model", CorpusOptions(**data))
-    assert counts["captions"] and counts["conversations"]
+    assert counts["told"] and counts["conversations"]
     assert "star" in tokenizer.decode(tokens.tolist())
 
 
