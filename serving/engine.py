@@ -9,6 +9,7 @@ import logging
 from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
+from time import perf_counter
 
 import torch
 from torch import Tensor
@@ -27,6 +28,7 @@ from serving.rows import RowCache
 from serving.worker import Worker
 
 MAX_ROWS = 8  # what the compiled step takes at once
+READING = 0.05  # seconds between two steps in which prompts are read: the longest that answers wait for them
 PREFIX_BYTES = 96 * 2**20  # kept caches: at 6 KiB a token, 16 full contexts of the tiny model
 
 log = logging.getLogger("serving")
@@ -60,6 +62,7 @@ class Job:
     config: GenerateConfig
     deliver: Callable[[Token | End], None]
     top_logprobs: int | None = None  # None: no log-probabilities
+    thinks: bool = False  # its client waits for the first word that comes after it
     cancelled: bool = False
     cached: int = 0  # tokens of the prompt that were not read again
     marks: list[int] = field(default_factory=list)
@@ -150,7 +153,9 @@ class Engine(Worker):
             while self._wait():
                 try:
                     self._retire({job: "cancelled" for job in self.active if job.cancelled})
-                    self._admit()
+                    until = perf_counter() + READING
+                    while self._admit() and perf_counter() < until:
+                        pass
                     if self.active:
                         self._step()
                 except Exception as error:
@@ -164,16 +169,19 @@ class Engine(Worker):
             self.changed.wait_for(lambda: self.waiting or self.begun or self.active or self.closed)
             return not self.closed
 
-    def _admit(self) -> None:
-        """Read the prompt of one waiting job: rows that are being decoded wait for no more.
+    def _admit(self) -> bool:
+        """Read the prompt of one waiting job -> whether there was one.
 
         Its first word waits for no free row; the rest does, with its cache.
         """
         self._fill()
         with self.changed:
             job = self.waiting.popleft() if self.waiting else None
-        if job is None:
-            return
+        if job is not None:
+            self._begin(job)
+        return job is not None
+
+    def _begin(self, job: Job) -> None:
         if job.cancelled:
             return job.deliver(End("cancelled"))
         try:
@@ -188,12 +196,13 @@ class Engine(Worker):
         self._fill()
 
     def _fill(self) -> None:
-        """Give free rows to those that have begun."""
+        """Give free rows to those that have begun, first to those that think."""
         for one in [one for one in self.begun if one[0].cancelled]:
             self.begun.remove(one)
             one[0].deliver(End("cancelled"))
         while self.begun and len(self.active) < MAX_ROWS:
-            job, cache = self.begun.popleft()
+            job, cache = one = next((one for one in self.begun if one[0].thinks), self.begun[0])
+            self.begun.remove(one)
             self.rows.admit(cache)
             self.active.append(job)
 

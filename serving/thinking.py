@@ -78,7 +78,7 @@ class ThinkingEngine(Worker):
                 made.set_result(None)
 
         whole = self.omni.head(None, config) + prompt
-        self.engine.submit(Job(whole, line_config(self.omni, config, end), deliver))
+        self.engine.submit(Job(whole, line_config(self.omni, config, end), deliver, thinks=True))
         made.result()
         return replace(prompt, ids=[*prompt.ids, *reply, end])
 

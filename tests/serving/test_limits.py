@@ -80,6 +80,17 @@ def test_those_who_left_end_although_all_rows_are_taken():
     assert [job for job, _ in engine.begun] == [jobs[0], jobs[2]]
 
 
+def test_a_free_row_goes_first_to_one_that_thinks():
+    begun = [(SimpleNamespace(cancelled=False, thinks=thinks), thinks) for thinks in (False, True, False)]
+    given = []
+    engine = SimpleNamespace(
+        begun=deque(begun), active=[0] * (MAX_ROWS - 2), rows=SimpleNamespace(admit=given.append)
+    )
+    Engine._fill(engine)
+    assert given == [True, False] and list(engine.begun) == begun[2:]
+    assert engine.active[-2:] == [begun[1][0], begun[0][0]]
+
+
 @pytest.mark.parametrize(("fails", "counted"), [("chunks", 0.0), ("send", 1.0)])
 def test_a_stream_that_fails_is_no_client_that_left(fails, counted, caplog):
     async def chunks():
