@@ -9,6 +9,7 @@ from data.invented_world import all_questions, chance, facts, right, table
 from models.lora import LoraConfig
 from models.thinker import Thinker
 from tests.models.test_memory import SIZES
+from tests.training.test_thinker import symbols
 from training.config import load_preset
 from training.objective import Paths
 from training.objectives.memory import IGNORED, MemoryObjective, exchange
@@ -60,7 +61,7 @@ def test_batches_are_pure_and_slices_add_up(objective):
 
 def test_lora_in_a_stage_learns_and_saves_the_adapter_alone(tmp_path):
     class Objective:
-        model = ThinkerTask(SIZES)
+        model = ThinkerTask(SIZES, symbols())
 
     objective = Objective()
     adapt(objective, LoraConfig(r=2, target_modules=("q_proj",)))

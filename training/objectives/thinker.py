@@ -1,4 +1,7 @@
-"""Objective of the thinker stage: predict the next token of text and conversations."""
+"""Objective of the thinker stage: predict the next token of text and conversations.
+
+What a user says counts less than an answer: names and numbers that are drawn at random teach little.
+"""
 
 import json
 from dataclasses import asdict
@@ -13,9 +16,12 @@ from data.corpus import CorpusOptions, build_corpus, load_tokens
 from data.shards import same_settings
 from models.checkpoint import load_strict
 from models.thinker import Thinker, ThinkerConfig
+from models.tokenizer import Tokenizer
 from training.objective import Loss, Paths, slice_bounds, to_device
 
 DEV_ROWS = 32
+USER_WEIGHT = 0.2  # of a token of a user's turn in the loss, beside 1 of all others
+ANYWHERE = 0.25  # of the rows begin at any token, the others with a document: their questions are whole
 
 
 def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
@@ -23,29 +29,56 @@ def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), reduction="sum")
 
 
-class ThinkerTask(nn.Module):
-    """The Thinker with its loss: forward(batch) -> Loss, in nats per token."""
+def user_turns(ids: Tensor, user: int, others: Tensor) -> Tensor:
+    """Whether the token after each stands in a user's turn. ids (B, T) -> (B, T)
 
-    def __init__(self, config: ThinkerConfig):
+    Args:
+        user: the id that opens a user's turn.
+        others: ids that open another's, or a document.
+    """
+    places = torch.arange(ids.shape[1], device=ids.device)  # (T,)
+    marks = (ids == user, torch.isin(ids, others))
+    his, another = (torch.where(mark, places, -1).cummax(1).values for mark in marks)  # latest, (B, T)
+    return his > another
+
+
+class ThinkerTask(nn.Module):
+    """The Thinker with its loss: forward(batch) -> Loss, in nats per token.
+
+    In training a user's words have USER_WEIGHT.
+    """
+
+    def __init__(self, config: ThinkerConfig, tokenizer: Tokenizer):
         super().__init__()
         self.thinker = Thinker(config)
+        self.user = tokenizer.symbols["<|user|>"]
+        others = [tokenizer.bos, *(tokenizer.symbols[f"<|{role}|>"] for role in ("system", "assistant"))]
+        self.register_buffer("others", torch.tensor(others), persistent=False)
 
     def forward(self, batch: Tensor) -> Loss:
         ids, targets = batch[:, :-1], batch[:, 1:]  # (B, T) each
-        loss = next_token_loss(self.thinker(ids), targets)
-        return Loss(loss, targets.numel())
+        logits = self.thinker(ids)  # (B, T, V)
+        if not self.training:
+            return Loss(next_token_loss(logits, targets), targets.numel())
+        losses = F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), reduction="none")
+        weights = torch.where(user_turns(ids, self.user, self.others), USER_WEIGHT, 1.0).flatten()
+        return Loss((losses * weights).sum(), float(weights.sum()))
 
 
 class ThinkerObjective:
     """Batches of the token stream, dev loss and saving."""
 
     def __init__(self, config: dict, paths: Paths):
-        self.tokenizer = paths.need("tokenizer") / "tokenizer.model"
-        self.model = ThinkerTask(ThinkerConfig(**config["model"]))
+        self.tokenizer = Tokenizer(paths.need("tokenizer") / "tokenizer.model")
+        self.model = ThinkerTask(ThinkerConfig(**config["model"]), self.tokenizer)
         self.size, self.seed = config["train"]["batch_size"], config["seed"]
         self.length = config["data"]["sequence_length"] + 1  # one more: targets are shifted
         self.streams = {
             split: load_tokens(paths.data / "corpus", split) for split in ("train", "dev")
+        }
+        self.begins = {  # where documents begin that a row can begin with
+            split: np.flatnonzero(stream[: -self.length] == self.tokenizer.bos)
+            for split, stream in self.streams.items()
         }
 
     def init_from(self, folder: Path) -> None:
@@ -56,10 +89,12 @@ class ThinkerObjective:
 
     def rows(self, split: str, indices: range, seed: int) -> Tensor:
         """Stretches of the stream at random places; row i depends on (seed, i) alone. (B, T + 1)"""
-        stream = self.streams[split]
+        stream, begins = self.streams[split], self.begins[split]
         rows = []
         for i in indices:
-            start = int(np.random.default_rng([seed, i]).integers(len(stream) - self.length))
+            chance = np.random.default_rng([seed, i])
+            anywhere = chance.random() < ANYWHERE or not len(begins)
+            start = int(chance.integers(len(stream) - self.length) if anywhere else chance.choice(begins))
             rows.append(stream[start : start + self.length].astype(np.int64))
         return torch.from_numpy(np.stack(rows))
 
@@ -79,7 +114,7 @@ class ThinkerObjective:
 
     def save(self, folder: Path) -> None:
         self.model.thinker.save_pretrained(folder)
-        (folder / "tokenizer.model").write_bytes(self.tokenizer.read_bytes())
+        (folder / "tokenizer.model").write_bytes(self.tokenizer.path.read_bytes())
 
 
 def prepare(config: dict, paths: Paths) -> None:

@@ -1,0 +1,65 @@
+"""Rows of the token stream: where they begin, and what counts in them."""
+
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+import torch
+from torch.nn import functional as F
+
+from models.thinker import ThinkerConfig
+from training.objectives.thinker import (
+    ANYWHERE,
+    USER_WEIGHT,
+    ThinkerObjective,
+    ThinkerTask,
+    user_turns,
+)
+
+BOS, EOS, SYSTEM, USER, ASSISTANT = 1, 2, 4, 5, 6
+SIZES = ThinkerConfig(vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
+                      num_key_value_heads=1, head_dim=8, intermediate_size=16)
+# The end of an answer, a chat, and plain text.
+IDS = [20, EOS, BOS, SYSTEM, 9, EOS, USER, 10, 11, EOS, ASSISTANT, 12, EOS]
+IDS += [USER, 13, EOS, ASSISTANT, BOS, 14, 15]
+HIS = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0]  # before a token of a user's turn
+
+
+def symbols() -> SimpleNamespace:
+    """What the loss asks of a tokenizer."""
+    roles = {"<|system|>": SYSTEM, "<|user|>": USER, "<|assistant|>": ASSISTANT}
+    return SimpleNamespace(bos=BOS, symbols=roles)
+
+
+def test_turns_of_users_are_told_from_all_else():
+    ids = torch.tensor([IDS, IDS[::-1]])
+    others = torch.tensor([BOS, SYSTEM, ASSISTANT])
+    assert user_turns(ids, USER, others)[0].tolist() == [bool(his) for his in HIS]
+    assert not user_turns(torch.tensor([[9, 9, EOS]]), USER, others).any()
+
+
+def test_what_users_say_counts_less_in_training_and_as_much_in_dev():
+    torch.manual_seed(0)
+    task, batch = ThinkerTask(SIZES, symbols()), torch.tensor([[*IDS, 16]])
+    logits = task.thinker(batch[:, :-1])[0]
+    losses = F.cross_entropy(logits, batch[0, 1:], reduction="none")
+    weights = torch.where(torch.tensor(HIS) == 1, USER_WEIGHT, 1.0)
+    loss = task.train()(batch)
+    assert loss.weight == pytest.approx(float(weights.sum()))
+    assert loss.total.item() == pytest.approx((losses * weights).sum().item(), rel=1e-5)
+    loss = task.eval()(batch)
+    assert loss.weight == len(IDS) and loss.total.item() == pytest.approx(losses.sum().item(), rel=1e-5)
+
+
+def test_most_rows_begin_with_a_document_and_some_anywhere():
+    stream = np.full(4000, 9, np.uint16)
+    stream[::50] = BOS
+    begins = {"train": np.arange(0, 3979, 50)}
+    objective = SimpleNamespace(streams={"train": stream}, length=21, begins=begins)
+    rows = ThinkerObjective.rows(objective, "train", range(400), 3)
+    assert rows.shape == (400, 21)
+    begun = float((rows[:, 0] == BOS).float().mean())
+    assert 1 - ANYWHERE - 0.08 < begun < 1 - ANYWHERE + 0.08
+    assert torch.equal(rows[7:9], ThinkerObjective.rows(objective, "train", range(7, 9), 3))
+    objective.begins = {"train": np.array([], int)}
+    assert len(ThinkerObjective.rows(objective, "train", range(9), 3)) == 9
