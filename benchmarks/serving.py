@@ -23,6 +23,7 @@ from models.errors import UserError
 
 ROOT = Path(__file__).resolve().parent.parent
 CLIENTS, REQUESTS, ALONE = 32, 200, 24
+APART = 0.1  # seconds from one client's coming to the next one's
 KINDS = ("text", "picture", "speech")  # speech: a question in words, answered aloud
 LEAVERS, EARLY, LATE = 16, 100, 1000  # clients of the memory test; requests after which it is read
 QUESTIONS = (
@@ -43,21 +44,25 @@ class Took:
 
 
 def bench_serve(omni, rounds: int, tokens: int) -> dict[str, dict[str, float]]:
-    """Rows: one client, many clients, their ratio, also by kind of request; memory."""
-    bodies = requests(REQUESTS + ALONE + 6)
+    """Rows: one client, many that come one after another, many at once, ratios to one; memory."""
+    bodies, others = requests(REQUESTS + ALONE + 6), requests(REQUESTS, 2000)
     with server(omni) as (port, pid):
         for body in (bodies.pop() for _ in range(6)):  # everything is loaded and compiled
             ask(port, body)
         half = ALONE // 2  # before and after the crowd: the machine may be shared
         before, seconds_before = crowd(port, bodies[:half], 1)
-        many, seconds = crowd(port, bodies[ALONE:], CLIENTS)
+        rows = {
+            f"{CLIENTS} clients": figures(*crowd(port, bodies[ALONE:], CLIENTS, APART), percentile),
+            f"{CLIENTS} at once": figures(*crowd(port, others, CLIENTS), percentile),
+        }
         after, seconds_after = crowd(port, bodies[half:ALONE], 1)
         memory = measure_memory(port, pid)
-    alone = before + after
-    one = figures(alone, seconds_before + seconds_after, statistics.median)
-    all_ = figures(many, seconds, percentile)
-    ratio = {name: all_[name] / one[name] for name in one if name not in ("requests", "seconds")}
-    return {"one client": one, f"{CLIENTS} clients": all_, "ratio": ratio, "memory": memory}
+    one = figures(before + after, seconds_before + seconds_after, statistics.median)
+    ratios = {
+        f"ratio of {name}": {key: row[key] / one[key] for key in one if key not in ("requests", "seconds")}
+        for name, row in rows.items()
+    }
+    return {"one client": one, **rows, **ratios, "memory": memory}
 
 
 def measure_memory(port: int, pid: int) -> dict[str, float]:
@@ -128,13 +133,19 @@ def server(omni):
 
 
 def crowd(
-    port: int, bodies: list[dict], clients: int, leave: bool = False
+    port: int, bodies: list[dict], clients: int, apart: float = 0.0, leave: bool = False
 ) -> tuple[list[Took], float]:
-    """Ask all, `clients` at a time; with `leave`, every second client goes after its first word."""
+    """Ask all, `clients` at a time -> what each took, and seconds of the whole.
+
+    Args:
+        apart: seconds from one client's coming to the next one's.
+        leave: every second client goes after its first word.
+    """
     begin = time.perf_counter()
     lock, places = threading.Lock(), iter(range(len(bodies)))
 
-    def one(_: int) -> list[Took]:
+    def one(client: int) -> list[Took]:
+        time.sleep(client * apart)
         took = []
         while True:
             with lock:

@@ -30,7 +30,8 @@ def save_speeds(path: Path, results: dict) -> None:
     }
     figures |= {
         f"{bench}/{row}/{unit}": Figure(
-            values[unit], None, None, times(values, results), 0, "ratio" if row == "ratio" else UNITS[unit]
+            values[unit], None, None, times(values, results), 0,
+            "ratio" if row.startswith("ratio") else UNITS[unit],
         )
         for bench, table in timed.items()
         for row, values in table.items()

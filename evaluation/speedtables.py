@@ -103,7 +103,8 @@ def bank(results: Results) -> str:
 
 def serving(results: Results) -> str:
     """One client alone, and many at once."""
-    rows = [(who, f"serve/{who}") for who in ("one client", "32 clients", "ratio")]
+    many = ("32 clients", "ratio of 32 clients", "32 at once", "ratio of 32 at once")
+    rows = [(who, f"serve/{who}") for who in ("one client", *many)]
     head = ["", "tokens a second", "first word of a text", "of a picture's answer", "of a spoken answer"]
     columns = [f"first_word_{kind}" for kind in ("text", "picture", "speech")]
     return grid(results, "speed", head, rows, ["tokens_per_second", *columns])
