@@ -180,7 +180,7 @@ def test_further_wordings_fit_and_repeat_none_that_is_held_out():
     photos = {"photo_name": NAME, "photo_caption": CAPTION, "photo_check": CHECK, "photo_detail": DETAIL}
     lists = ASK | photos
     assert set(FURTHER) <= set(lists)
-    places = {word: word for word in ("x", "y", "xs", "ys", "ax", "r")}
+    places = {word: word for word in ("x", "y", "xs", "ys", "ax", "r", "v")}
 
     for kind, wordings in FURTHER.items():
         given, held = lists[kind]
