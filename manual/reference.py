@@ -42,7 +42,7 @@ DATA = {  # what the keys below `data` in a preset mean; the stages read them, n
     "noisy": "share of clips that noise is added to, anew each time",
     "masked": "share of clips with SpecAugment",
     "tempo": "share of batches whose clips are all faster or slower, at 0.75 to 1.4 of their speed",
-    "recorded": "whether recorded people are trained on (needs --real_dir)",
+    "recorded": "whether recorded people are trained on, or how often each comes (needs --real_dir)",
     "ngram": "size of the n-gram model, and how much is counted besides sentences",
     "speech": "utterances of each set of speech (data/speech/speaking_sets.py)",
     "asked": "share of short statements that become questions, whose ends then rise",

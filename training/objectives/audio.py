@@ -202,7 +202,7 @@ class AudioObjective:
             parts += [(reader, i) for i in range(min(len(reader), count))]
         if config["data"]["recorded"]:
             recorded = ShardReader(paths.data / "hearing_real_train")
-            parts += [(recorded, i) for i in range(len(recorded))]
+            parts += [(recorded, i) for i in range(len(recorded))] * int(config["data"]["recorded"])
         self.noisy, self.masked = config["data"]["noisy"], config["data"]["masked"]
         self.tempo = config["data"]["tempo"]
         usable = [part for part in parts if self.fits(part[0].record(part[1]))]
@@ -312,7 +312,7 @@ def prepare(config: dict, paths: Paths) -> None:
     for voices, count in data["clips"].items():
         build_hearing(
             clips_folder(paths, voices), count, SEEDS[voices], "train", config["workers"],
-            voices=voices, shard_size=100 if count <= 1000 else 1000, **options,  # one worker makes a shard
+            voices=voices, shard_size=100 if voices == "kokoro" else 1000, **options,  # Kokoro is slow
         )
     if data["recorded"]:
         for split in ("train", "dev", "test"):
