@@ -1,7 +1,8 @@
 """Pictures, clips and recordings in words: what is thought about them, told by the user, with questions.
 
-"On a white background: B2 small red circle one top left. So: a red circle. Where is the circle?" – "Top
-left." So the Thinker learns to reason about what it will see and hear before it does either.
+"Where is the circle?" – "<think>On a white background: B2 small red circle one top left. So: a red
+circle.</think>Top left." So the Thinker learns to reason about what it will see and hear before it does
+either. Sometimes the user tells it instead.
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ from data.speech.statements import statement
 
 MOST = 7  # questions of a picture or recording
 PAIRED = 0.3  # of the statements come in twos
+BY_USER = 0.3  # of the conversations: the user tells
+SPOKEN = 0.15  # of those about a picture: its first question was spoken, so thinking writes it down
 
 Told = tuple[str, list[list[dict]]]  # what is told, and groups of questions that belong together
 
@@ -54,12 +57,12 @@ def _statement(rng: random.Random, split: str, objects: str) -> Told:
 
 
 MAKERS: dict[Callable[[random.Random, str, str], Told], int] = {
-    _scene: 6, _clip: 2, _several: 1, _statement: 3,
+    _scene: 5, _clip: 2, _several: 2, _statement: 3,
 }  # fmt: skip
 
 
 def in_words(rng: random.Random, split: str, objects: str = "all") -> list[dict]:
-    """A conversation about something told: {"role", "content"} in turn.
+    """A conversation about something told: {"role", "content"} in turn, content as of the tokenizer.
 
     Args:
         objects: of the picture world (data/scenes/sampling.py); in a smaller one only pictures are told.
@@ -70,9 +73,17 @@ def in_words(rng: random.Random, split: str, objects: str = "all") -> list[dict]
         if groups:
             break
     rng.shuffle(groups)
+    questions = [one for group in groups for one in group][:MOST]
     messages: list[dict] = []
-    for question in [one for group in groups for one in group][:MOST]:
+    for question in questions:
         asked = casual(rng, split, question["question"], question["answer"])
-        messages.append({"role": "user", "content": asked if messages else f"{told} {asked}"})
+        messages.append({"role": "user", "content": asked})
         messages.append({"role": "assistant", "content": question["answer"]})
+    first, reply = messages[:2]
+    if rng.random() < BY_USER:
+        first["content"] = f"{told} {first['content']}"
+        return messages
+    if make is _scene and rng.random() < SPOKEN:
+        told, first["content"] = f"{questions[0]['question']}\n{told}", ""
+    reply["content"] = [{"type": "thinking", "text": told}, {"type": "text", "text": reply["content"]}]
     return messages

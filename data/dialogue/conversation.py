@@ -55,8 +55,8 @@ _CUMULATIVE = list(accumulate(_WEIGHTS))
 # Kinds that are slow to learn are practised more often than they are asked in dev and test.
 PRACTICE = {"word_problem": 4, "refusal": 4, "spelling": 2, "compare": 5, "small_talk": 4, "calendar": 2,
             "thanks": 4, "repeat": 2, "told_scene": 4, "identity": 2, "definition": 2, "opposite": 2,
-            "category": 3, "long_sum": 3, "spell_any": 5, "salute": 3, "is_a": 3, "rhyme": 3, "parts": 2,
-            "story": 1.5, "no_picture": 2, "name_them": 2, "eats": 2, "arithmetic": 2,
+            "category": 3, "long_sum": 5, "spell_any": 6, "salute": 3, "is_a": 3, "rhyme": 3, "parts": 2,
+            "story": 1.5, "no_picture": 2, "name_them": 2, "eats": 2, "arithmetic": 3, "counting": 3,
             "count_on": 2, "followup": 2, "capital": 2, "color": 2}
 _PRACTISED = list(accumulate(w * PRACTICE.get(k, 1) for k, (_, w) in KINDS.items()))
 # Of the conversations: the user tells facts, and asks for them later.

@@ -15,14 +15,14 @@ for _family in LISTS["rhymes"]:
         RHYMES.setdefault(_word, []).extend(w for w in _family if w != _word)
 _COMMON = frozenset(SPELLED)
 _RHYMING = tuple(RHYMES)
-INVENTED = 0.25  # of the words spelled in training
+INVENTED = 0.6  # of the words spelled in training
+LONGEST = 12  # letters of an invented word
 
 
 def spell_any(draw: Draw) -> list[Turn]:
     """Any common word, letter by letter; some words are kept for dev and test."""
     if draw.practice(INVENTED):
-        letters = [draw.pick("bcdfghjklmnprstvwxyz" if i % 2 else "aeiou") for i in range(draw.number(3, 8))]
-        word = "".join(letters)
+        word = _invented(draw)
     else:
         word = draw.fresh(lambda: ("spell", draw.pick(SPELLED)))[1]
         while draw.split != "train" and word in words.SPELLABLE:  # other kinds spell these in training
@@ -30,6 +30,17 @@ def spell_any(draw: Draw) -> list[Turn]:
     spelled = "-".join(word.upper())
     accept = (" ".join(word.upper()), ", ".join(word.upper()))
     return [Turn(draw.say(words.SPELL, w=word), f"{spelled}.", accept)]
+
+
+def _invented(draw: Draw) -> str:
+    """A word that is none: the beginning of one and the end of another, or letters in turn."""
+    while draw.chance() < 0.7:
+        first, second = draw.pick(SPELLED), draw.pick(SPELLED)
+        word = first[: draw.number(1, len(first) - 1)] + second[draw.number(1, len(second) - 1) :]
+        if word not in _COMMON and len(word) <= LONGEST:
+            return word
+    letters = ["bcdfghjklmnprstvwxyz" if i % 2 else "aeiou" for i in range(draw.number(3, 8))]
+    return "".join(map(draw.pick, letters))
 
 
 def common(spelled: str) -> bool:

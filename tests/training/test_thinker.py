@@ -10,40 +10,42 @@ from torch.nn import functional as F
 from models.thinker import ThinkerConfig
 from training.objectives.thinker import (
     ANYWHERE,
-    USER_WEIGHT,
+    GIVEN_WEIGHT,
     ThinkerObjective,
     ThinkerTask,
-    user_turns,
+    given,
 )
 
-BOS, EOS, SYSTEM, USER, ASSISTANT = 1, 2, 4, 5, 6
+BOS, EOS, SYSTEM, USER, ASSISTANT, THINK, THOUGHT = 1, 2, 4, 5, 6, 7, 8
 SIZES = ThinkerConfig(vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
                       num_key_value_heads=1, head_dim=8, intermediate_size=16)
-# The end of an answer, a chat, and plain text.
+# The end of an answer, a chat, one with thinking, and plain text.
 IDS = [20, EOS, BOS, SYSTEM, 9, EOS, USER, 10, 11, EOS, ASSISTANT, 12, EOS]
-IDS += [USER, 13, EOS, ASSISTANT, BOS, 14, 15]
-HIS = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 0, 0, 0]  # before a token of a user's turn
+IDS += [USER, 13, EOS, ASSISTANT, THINK, 17, 18, THOUGHT, 19, EOS, BOS, 14, 15]
+# Before a token of a user's turn or of thinking.
+GIVEN = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0]
 
 
 def symbols() -> SimpleNamespace:
     """What the loss asks of a tokenizer."""
     roles = {"<|system|>": SYSTEM, "<|user|>": USER, "<|assistant|>": ASSISTANT}
-    return SimpleNamespace(bos=BOS, symbols=roles)
+    return SimpleNamespace(bos=BOS, symbols=roles, think=THINK, think_end=THOUGHT)
 
 
-def test_turns_of_users_are_told_from_all_else():
+def test_what_is_given_is_told_from_all_else():
     ids = torch.tensor([IDS, IDS[::-1]])
-    others = torch.tensor([BOS, SYSTEM, ASSISTANT])
-    assert user_turns(ids, USER, others)[0].tolist() == [bool(his) for his in HIS]
-    assert not user_turns(torch.tensor([[9, 9, EOS]]), USER, others).any()
+    opening, others = torch.tensor([USER, THINK]), torch.tensor([BOS, SYSTEM, ASSISTANT, THOUGHT])
+    assert given(ids, opening, others)[0].tolist() == [bool(one) for one in GIVEN]
+    assert not given(torch.tensor([[9, 9, EOS]]), opening, others).any()
 
 
-def test_what_users_say_counts_less_in_training_and_as_much_in_dev():
+def test_what_is_given_counts_less_in_training_and_as_much_in_dev():
     torch.manual_seed(0)
     task, batch = ThinkerTask(SIZES, symbols()), torch.tensor([[*IDS, 16]])
     logits = task.thinker(batch[:, :-1])[0]
     losses = F.cross_entropy(logits, batch[0, 1:], reduction="none")
-    weights = torch.where(torch.tensor(HIS) == 1, USER_WEIGHT, 1.0)
+    weights = torch.where(torch.tensor(GIVEN) == 1, GIVEN_WEIGHT, 1.0)
+    weights[IDS.index(THINK) - 1] = 0  # nobody learns to begin thinking by himself
     loss = task.train()(batch)
     assert loss.weight == pytest.approx(float(weights.sum()))
     assert loss.total.item() == pytest.approx((losses * weights).sum().item(), rel=1e-5)

@@ -1,6 +1,7 @@
 """Objective of the thinker stage: predict the next token of text and conversations.
 
-What a user says counts less than an answer: names and numbers that are drawn at random teach little.
+What a user says and what thinking tells count less than an answer: names, numbers and pictures that
+are drawn at random teach little.
 """
 
 import json
@@ -20,7 +21,7 @@ from models.tokenizer import Tokenizer
 from training.objective import Loss, Paths, slice_bounds, to_device
 
 DEV_ROWS = 32
-USER_WEIGHT = 0.2  # of a token of a user's turn in the loss, beside 1 of all others
+GIVEN_WEIGHT = 0.2  # of a token of a user's turn or of thinking in the loss, beside 1 of all others
 ANYWHERE = 0.25  # of the rows begin at any token, the others with a document: their questions are whole
 
 
@@ -29,30 +30,32 @@ def next_token_loss(logits: Tensor, targets: Tensor) -> Tensor:
     return F.cross_entropy(logits.flatten(0, -2).float(), targets.flatten(), reduction="sum")
 
 
-def user_turns(ids: Tensor, user: int, others: Tensor) -> Tensor:
-    """Whether the token after each stands in a user's turn. ids (B, T) -> (B, T)
+def given(ids: Tensor, opening: Tensor, others: Tensor) -> Tensor:
+    """Whether the token after each is given to whoever answers. ids (B, T) -> (B, T)
 
     Args:
-        user: the id that opens a user's turn.
-        others: ids that open another's, or a document.
+        opening: ids that open a user's turn or thinking.
+        others: ids that open another's turn, or a document, and that which ends thinking.
     """
     places = torch.arange(ids.shape[1], device=ids.device)  # (T,)
-    marks = (ids == user, torch.isin(ids, others))
-    his, another = (torch.where(mark, places, -1).cummax(1).values for mark in marks)  # latest, (B, T)
-    return his > another
+    marks = (torch.isin(ids, opening), torch.isin(ids, others))
+    opened, ended = (torch.where(mark, places, -1).cummax(1).values for mark in marks)  # latest, (B, T)
+    return opened > ended
 
 
 class ThinkerTask(nn.Module):
     """The Thinker with its loss: forward(batch) -> Loss, in nats per token.
 
-    In training a user's words have USER_WEIGHT.
+    In training what is given has GIVEN_WEIGHT, and <think> none: whether to think is the caller's choice.
     """
 
     def __init__(self, config: ThinkerConfig, tokenizer: Tokenizer):
         super().__init__()
         self.thinker = Thinker(config)
-        self.user = tokenizer.symbols["<|user|>"]
-        others = [tokenizer.bos, *(tokenizer.symbols[f"<|{role}|>"] for role in ("system", "assistant"))]
+        symbols, self.think = tokenizer.symbols, tokenizer.think
+        opening = [symbols["<|user|>"], tokenizer.think]
+        others = [tokenizer.bos, symbols["<|system|>"], symbols["<|assistant|>"], tokenizer.think_end]
+        self.register_buffer("opening", torch.tensor(opening), persistent=False)
         self.register_buffer("others", torch.tensor(others), persistent=False)
 
     def forward(self, batch: Tensor) -> Loss:
@@ -61,7 +64,8 @@ class ThinkerTask(nn.Module):
         if not self.training:
             return Loss(next_token_loss(logits, targets), targets.numel())
         losses = F.cross_entropy(logits.flatten(0, 1).float(), targets.flatten(), reduction="none")
-        weights = torch.where(user_turns(ids, self.user, self.others), USER_WEIGHT, 1.0).flatten()
+        weights = torch.where(given(ids, self.opening, self.others), GIVEN_WEIGHT, 1.0)  # (B, T)
+        weights = weights.masked_fill(targets == self.think, 0.0).flatten()
         return Loss((losses * weights).sum(), float(weights.sum()))
 
 
