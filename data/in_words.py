@@ -1,4 +1,4 @@
-"""Pictures, clips and recordings in words: what is thought about them, told by the user, with questions.
+"""Pictures, clips and recordings in words: what is thought about them, with questions and answers.
 
 "Where is the circle?" – "<think>On a white background: B2 small red circle one top left. So: a red
 circle.</think>Top left." So the Thinker learns to reason about what it will see and hear before it does
@@ -21,6 +21,7 @@ from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
 from data.speech.statement_pairs import pair_questions
 from data.speech.statement_questions import questions as statement_questions
 from data.speech.statements import statement
+from data.turns import text_part, thinking_part, turn
 
 MOST = 7  # questions of a picture or recording
 PAIRED = 0.3  # of the statements come in twos
@@ -61,29 +62,32 @@ MAKERS: dict[Callable[[random.Random, str, str], Told], int] = {
 }  # fmt: skip
 
 
+def _told(rng: random.Random, split: str, objects: str) -> tuple[bool, str, list[dict]]:
+    """Whether it is a picture, what is told of it, and questions about it."""
+    groups: list[list[dict]] = []
+    while not groups:
+        make = rng.choices(tuple(MAKERS), tuple(MAKERS.values()))[0] if objects == "all" else _scene
+        told, groups = make(rng, split, objects)
+    rng.shuffle(groups)
+    return make is _scene, told, [one for group in groups for one in group][:MOST]
+
+
 def in_words(rng: random.Random, split: str, objects: str = "all") -> list[dict]:
-    """A conversation about something told: {"role", "content"} in turn, content as of the tokenizer.
+    """A conversation about something told: messages as the tokenizer encodes them.
 
     Args:
         objects: of the picture world (data/scenes/sampling.py); in a smaller one only pictures are told.
     """
-    while True:
-        make = rng.choices(tuple(MAKERS), tuple(MAKERS.values()))[0] if objects == "all" else _scene
-        told, groups = make(rng, split, objects)
-        if groups:
-            break
-    rng.shuffle(groups)
-    questions = [one for group in groups for one in group][:MOST]
-    messages: list[dict] = []
-    for question in questions:
-        asked = casual(rng, split, question["question"], question["answer"])
-        messages.append({"role": "user", "content": asked})
-        messages.append({"role": "assistant", "content": question["answer"]})
-    first, reply = messages[:2]
+    picture, told, questions = _told(rng, split, objects)
+    asked = [casual(rng, split, one["question"], one["answer"]) for one in questions]
+    thinking = []
     if rng.random() < BY_USER:
-        first["content"] = f"{told} {first['content']}"
-        return messages
-    if make is _scene and rng.random() < SPOKEN:
-        told, first["content"] = f"{questions[0]['question']}\n{told}", ""
-    reply["content"] = [{"type": "thinking", "text": told}, {"type": "text", "text": reply["content"]}]
+        asked[0] = f"{told} {asked[0]}"
+    elif picture and rng.random() < SPOKEN:
+        thinking, asked[0] = [thinking_part(questions[0]["question"], told)], ""
+    else:
+        thinking = [thinking_part(told)]
+    messages = turn([text_part(asked[0])], questions[0]["answer"], *thinking)
+    for words, one in zip(asked[1:], questions[1:], strict=True):
+        messages += turn([text_part(words)], one["answer"])
     return messages

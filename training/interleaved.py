@@ -10,8 +10,9 @@ from data.scenes.clips import FRAMES, Clip
 from data.scenes.photos import photo_thinking
 from data.scenes.scene import Scene
 from data.scenes.thinking import clip_thinking, scene_thinking
+from data.turns import text_part, thinking_part, turn
 from models.omni import TRANSCRIBE_QUESTION
-from training.samples import IMAGE, asked_about, sound_part, text_part, thinking_part, turn
+from training.samples import IMAGE, asked_about, sound_part
 
 # Tokens of a dialogue; the rows of a batch are as long as its longest sample, and the long ones cost most.
 BUDGETS = (256, 512, 512, 512, 768, 768, 768, 1000)

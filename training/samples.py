@@ -10,6 +10,7 @@ from data.scenes.clips import FRAMES, Clip
 from data.scenes.photos import photo_questions, photo_thinking
 from data.scenes.scene import Scene
 from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
+from data.turns import text_part, thinking_part, turn
 from models.audio import audio_tokens
 from models.omni import TRANSCRIBE_QUESTION
 
@@ -31,25 +32,9 @@ TRANSCRIBE = (
 )
 
 
-def turn(question: list, answer: str, *thinking: dict) -> list[dict]:
-    """A user message and the reply to it, which may open with a chain of thought."""
-    reply = [*thinking, text_part(answer)]
-    return [{"role": "user", "content": question}, {"role": "assistant", "content": reply}]
-
-
 def sound_part(record: dict) -> dict:
     """The content part that stands for an utterance."""
     return {"type": "audio", "tokens": audio_tokens(record["mel"].shape[1])}
-
-
-def text_part(text: str) -> dict:
-    """The content part of typed words."""
-    return {"type": "text", "text": text}
-
-
-def thinking_part(*lines: str) -> dict:
-    """The content part of a chain of thought; a line a sound, then one for the pictures."""
-    return {"type": "thinking", "text": "\n".join(lines)}
 
 
 def chat(messages: list[dict]) -> dict:

@@ -14,15 +14,15 @@ def drawn(split: str, count: int, objects: str = "all") -> list[list[dict]]:
     return [in_words(random.Random(f"{split}-{i}"), split, objects) for i in range(count)]
 
 
-def told(messages: list[dict]) -> str:
-    """What a conversation is about, wherever it stands, with the question or answer beside it."""
+def spoken_by(messages: list[dict], role: str) -> list[str]:
+    """The words of each turn of one role, thinking apart."""
+    return [m["content"][-1]["text"] for m in messages if m["role"] == role]
+
+
+def opening(messages: list[dict]) -> tuple[str, str]:
+    """The user's first words, and the thinking behind the first answer: "" where there is none."""
     first, reply = (m["content"] for m in messages[:2])
-    return first if isinstance(reply, str) else reply[0]["text"]
-
-
-def answers(messages: list[dict]) -> list[str]:
-    contents = [m["content"] for m in messages[1::2]]
-    return [one if isinstance(one, str) else one[1]["text"] for one in contents]
+    return first[0]["text"], reply[0]["text"] if reply[0]["type"] == "thinking" else ""
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
@@ -30,26 +30,28 @@ def test_turns_alternate_and_the_first_tells_something(split):
     kinds = Counter()
     for messages in drawn(split, 300):
         assert [m["role"] for m in messages] == ["user", "assistant"] * (len(messages) // 2)
-        assert 1 <= len(messages) // 2 <= MOST and all(answers(messages))
-        assert all(isinstance(m["content"], str) and m["content"] for m in messages[2:])
-        about = told(messages).split("\n")[-1]
-        kind = next((k for k in ("On a", "Picture one") if about.startswith(k)), "other")
+        assert 1 <= len(messages) // 2 <= MOST and all(spoken_by(messages, "assistant"))
+        assert all(spoken_by(messages, "user")[1:])
+        asked, thought = opening(messages)
+        told = thought.split("\n")[-1] or asked  # behind a spoken question
+        kind = next((k for k in ("On a", "Picture one") if told.startswith(k)), "other")
         kinds[kind] += 1
         if kind == "On a":
-            assert re.match(r"On an? .* background: .*So: [^.]+\.", about)
-    assert kinds["On a"] > 70 and kinds["Picture one"] > 20 and kinds["other"] > 60
+            end = r"$" if thought else r" +\S"  # users ask behind what they tell
+            assert re.match(r"On an? .* background: .*So: [^.]+\." + end, told)
+    assert kinds["On a"] > 90 and kinds["Picture one"] > 20 and kinds["other"] > 60
 
 
 def test_users_tell_or_thinking_does_and_some_first_questions_are_spoken():
     ways = Counter()
     for messages in drawn("train", 1000, "few"):
-        first, reply = (m["content"] for m in messages[:2])
-        if isinstance(reply, str):
-            ways["user"] += first.startswith("On a")
-        elif first:
-            ways["typed"] += reply[0]["text"].startswith("On a")
+        asked, thought = opening(messages)
+        if not thought:
+            ways["user"] += asked.startswith("On a")
+        elif asked:
+            ways["typed"] += thought.startswith("On a")
         else:
-            ways["spoken"] += bool(re.match(r".+\nOn a", reply[0]["text"]))
+            ways["spoken"] += bool(re.match(r".+\nOn a", thought))
     assert sum(ways.values()) == 1000
     assert abs(ways["user"] / 1000 - BY_USER) < 0.05
     assert abs(ways["spoken"] / (1000 - ways["user"]) - SPOKEN) < 0.05
@@ -58,10 +60,11 @@ def test_users_tell_or_thinking_does_and_some_first_questions_are_spoken():
 def test_colours_and_counts_that_are_asked_for_are_told():
     checked = 0
     for messages in drawn("train", 300, "shapes"):
-        about = told(messages).split(" So: ")[0].lower()
-        for answer in answers(messages):
+        asked, thought = opening(messages)
+        told = (thought or asked).split(" So: ")[0].lower()
+        for answer in spoken_by(messages, "assistant"):
             if re.fullmatch(r"(red|green|yellow|orange|purple|pink|brown)\.", answer.lower()):
-                assert answer[:-1].lower() in about, messages
+                assert answer[:-1].lower() in told, messages
                 checked += 1
     assert checked > 40
 
@@ -69,4 +72,5 @@ def test_colours_and_counts_that_are_asked_for_are_told():
 def test_the_same_seed_tells_the_same_and_a_small_world_has_pictures_alone(monkeypatch):
     assert drawn("train", 20) == drawn("train", 20) != drawn("dev", 20)
     monkeypatch.setattr(module, "MAKERS", {})
-    assert all("On a" in told(m) for m in drawn("train", 20, "few"))
+    for asked, thought in map(opening, drawn("train", 20, "few")):
+        assert (thought.split("\n")[-1] or asked).startswith("On a")
