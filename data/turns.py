@@ -1,4 +1,4 @@
-"""Messages of a conversation, as the tokenizer encodes them: a user's turn and its reply, and their parts."""
+"""Messages as the tokenizer encodes them: a user's turn with its reply, and their parts."""
 
 
 def turn(question: list, answer: str, *thinking: dict) -> list[dict]:
