@@ -196,13 +196,14 @@ class AudioObjective:
         self.size, self.seed = max(1, config["train"]["batch_size"] // VIEWS), config["seed"]  # clips
         self.dev = ShardReader(paths.data / "hearing_dev")
         self.ngrams = paths.data / FILE
-        parts = []
-        for voices, count in config["data"]["clips"].items():
-            reader = ShardReader(clips_folder(paths, voices))
-            parts += [(reader, i) for i in range(min(len(reader), count))]
+        parts, times = [], config["data"].get("times", {})
+        lists = {name: clips_folder(paths, name) for name in config["data"]["clips"]}
         if config["data"]["recorded"]:
-            recorded = ShardReader(paths.data / "hearing_real_train")
-            parts += [(recorded, i) for i in range(len(recorded))] * int(config["data"]["recorded"])
+            lists["recorded"] = paths.data / "hearing_real_train"
+        for name, folder in lists.items():
+            reader = ShardReader(folder)
+            count = min(len(reader), config["data"]["clips"].get(name, len(reader)))
+            parts += [(reader, i) for i in range(count)] * times.get(name, 1)
         self.noisy, self.masked = config["data"]["noisy"], config["data"]["masked"]
         self.tempo = config["data"]["tempo"]
         usable = [part for part in parts if self.fits(part[0].record(part[1]))]
