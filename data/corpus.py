@@ -234,7 +234,7 @@ def build_corpus(folder: str | Path, tokenizer: str | Path, options: CorpusOptio
     """
     folder, path = Path(folder), str(tokenizer)
     if real_dir is None and extra is None and not options.kinds:
-        print("notice: no real text; the corpus is generated conversations only", file=sys.stderr)
+        print("notice: no real text; the corpus is generated text only", file=sys.stderr)
     opened = _open(path)
     meta: dict = {"seed": seed, "vocab_size": len(opened), "dtype": "uint16", "bos": opened.bos,
                   "eos": opened.eos, "options": asdict(options), "splits": {}}

@@ -4,7 +4,7 @@ Drawn with NumPy for each picture apart, so that a batch is the same however it 
 to all of them at once.
 
 Paper: random crops and colours as in arXiv:1409.4842. Without cutout and CutMix: the recipe shows a
-photograph some seven times, too few for them to pay (docs/lab-notebook.md).
+photograph some thirty times; they did not pay at seven (docs/lab-notebook.md).
 """
 
 from __future__ import annotations

@@ -11,7 +11,7 @@ How far right, down and large the thing is are amounts along the directions from
 
 The global token is to look like the name of what a photograph shows, "photo" + "fox".
 
-A cross-entropy against all other words and not a distance to the right words: by least squares the 314
+A cross-entropy against all other words and not a distance to the right words: by least squares the
 names blurred into each other (cupcakes became cameras).
 """
 
