@@ -111,7 +111,7 @@ def answer_all(
 def bits_per_byte(omni: Omni, real_dir: Path | None) -> Figure:
     """Of a held-out token stream, made here, in windows; symbols of the chat cost bits and are no bytes.
 
-    Conversations in held-out wordings, captions, and held-out English of the manifest where it is.
+    Conversations in held-out wordings, pictures told in words, and held-out English of the manifest.
     """
     thinker = thinker_of(omni.model)
     tokenizer = Path(omni.folder) / "tokenizer.model"
