@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from functools import partial
 
 from data.dialogue.draw import Draw
 from data.dialogue.typed import casual
@@ -48,37 +49,50 @@ def _several(rng: random.Random, split: str, objects: str) -> Told:
     return several_thinking(pictures.scenes), [[question] for question in asked]
 
 
-def _statement(rng: random.Random, split: str, objects: str) -> Told:
-    first = statement(rng, split)
+def _statement(rng: random.Random, split: str, objects: str, rounds: int = 1) -> Told:
+    """One or two statements; questions about them are drawn `rounds` times."""
+    first, second = statement(rng, split), None
     if rng.random() < PAIRED:
         second = statement(rng, split)
-        asked = pair_questions(first, second, rng, split)
-        return f"{first['text']}\n{second['text']}", [[question] for question in asked]
-    return first["text"], [[question] for question in statement_questions(first, Draw(rng, split))]
+    asked: dict[str, list[dict]] = {}
+    for _ in range(rounds):
+        found = (
+            pair_questions(first, second, rng, split) if second
+            else statement_questions(first, Draw(rng, split))
+        )
+        asked |= {one["question"]: [one] for one in found}
+    told = first["text"] if second is None else f"{first['text']}\n{second['text']}"
+    return told, list(asked.values())
 
 
-MAKERS: dict[Callable[[random.Random, str, str], Told], int] = {
-    _scene: 5, _clip: 2, _several: 2, _statement: 3,
-}  # fmt: skip
+Makers = dict[Callable[[random.Random, str, str], Told], int]  # and how often each is called
+MAKERS: Makers = {_scene: 5, _clip: 2, _several: 2, _statement: 3}
+# For the joint stage: what was right least often after the Thinker's own, and more questions about it.
+HARDER: Makers = {_scene: 3, _clip: 1, _several: 3, partial(_statement, rounds=3): 6}
+MORE = 12  # questions
 
 
-def _told(rng: random.Random, split: str, objects: str) -> tuple[bool, str, list[dict]]:
+def _told(rng: random.Random, split: str, objects: str, makers: Makers) -> tuple[bool, str, list[dict]]:
     """Whether it is a picture, what is told of it, and questions about it."""
     groups: list[list[dict]] = []
     while not groups:
-        make = rng.choices(tuple(MAKERS), tuple(MAKERS.values()))[0] if objects == "all" else _scene
+        make = rng.choices(tuple(makers), tuple(makers.values()))[0] if objects == "all" else _scene
         told, groups = make(rng, split, objects)
     rng.shuffle(groups)
-    return make is _scene, told, [one for group in groups for one in group][:MOST]
+    return make is _scene, told, [one for group in groups for one in group]
 
 
-def in_words(rng: random.Random, split: str, objects: str = "all") -> list[dict]:
+def in_words(
+    rng: random.Random, split: str, objects: str = "all", makers: Makers = MAKERS, most: int = MOST
+) -> list[dict]:
     """A conversation about something told: messages as the tokenizer encodes them.
 
     Args:
         objects: of the picture world (data/scenes/sampling.py); in a smaller one only pictures are told.
+        most: questions.
     """
-    picture, told, questions = _told(rng, split, objects)
+    picture, told, questions = _told(rng, split, objects, makers)
+    questions = questions[:most]
     asked = [casual(rng, split, one["question"], one["answer"]) for one in questions]
     thinking = []
     if rng.random() < BY_USER:

@@ -16,6 +16,7 @@ from models.omni import TRANSCRIBE_QUESTION
 
 IMAGE = {"type": "image"}  # the content part that stands for a picture
 THINKING = 0.7  # of the samples with media think before they answer; the others answer directly
+RARE = ("compare", "relation")  # kinds of questions that are asked wherever a picture has them
 TRANSCRIBE = (
     TRANSCRIBE_QUESTION,
     TRANSCRIBE_QUESTION,
@@ -57,10 +58,13 @@ def asked_about(
 
 
 def picture_sample(record: dict, rng: random.Random) -> dict:
-    """A picture and two to eight questions about it; follow-ups stay together."""
-    asked = [[q] for q in record["questions"]] + list(record["follow_ups"])
-    rng.shuffle(asked)
-    asked = [q for group in asked for q in group][: rng.choice((2, 5, 6, 7, 8))]
+    """A picture and up to eight questions about it, or more; follow-ups stay together."""
+    groups = [[q] for q in record["questions"]] + list(record["follow_ups"])
+    rng.shuffle(groups)
+    groups.sort(key=lambda group: group[0]["kind"] not in RARE)
+    groups = groups[: rng.choice((2, 4, 6, 8))]
+    rng.shuffle(groups)
+    asked = [q for group in groups for q in group]
     thought = scene_thinking(Scene.from_dict(record["scene"]))
     messages = asked_about(asked, [IMAGE], thought, rng)
     return {"messages": messages, "images": [record["image"]], "sounds": []}

@@ -6,8 +6,7 @@ from collections import Counter
 
 import pytest
 
-from data import in_words as module
-from data.in_words import BY_USER, MOST, SPOKEN, in_words
+from data.in_words import BY_USER, HARDER, MORE, MOST, SPOKEN, in_words
 
 
 def drawn(split: str, count: int, objects: str = "all") -> list[list[dict]]:
@@ -69,8 +68,20 @@ def test_colours_and_counts_that_are_asked_for_are_told():
     assert checked > 40
 
 
-def test_the_same_seed_tells_the_same_and_a_small_world_has_pictures_alone(monkeypatch):
+def test_the_same_seed_tells_the_same_and_a_small_world_has_pictures_alone():
     assert drawn("train", 20) == drawn("train", 20) != drawn("dev", 20)
-    monkeypatch.setattr(module, "MAKERS", {})
     for asked, thought in map(opening, drawn("train", 20, "few")):
         assert (thought.split("\n")[-1] or asked).startswith("On a")
+
+
+def test_the_joint_stage_hears_more_statements_and_asks_more():
+    counts, statements = [], 0
+    for i in range(200):
+        messages = in_words(random.Random(i), "train", "all", HARDER, MORE)
+        asked, thought = opening(messages)
+        told = thought.split("\n")[-1] or asked
+        statements += not told.startswith(("On a", "Picture one", "Frame"))
+        questions = spoken_by(messages, "user")
+        assert len(questions) <= MORE
+        counts.append(len(questions))
+    assert statements > 80 and sum(counts) / 200 > MOST

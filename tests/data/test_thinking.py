@@ -53,7 +53,8 @@ def test_reading_order_is_that_of_the_tokens():
 
 @pytest.fixture
 def record() -> dict:
-    questions = [{"question": "How many?", "answer": "Four."}, {"question": "What?", "answer": "Things."}]
+    asked = {"count": ("How many?", "Four."), "what": ("What?", "Things.")}
+    questions = [{"kind": kind, "question": q, "answer": a} for kind, (q, a) in asked.items()]
     return {"scene": SCENE.to_dict(), "questions": questions, "follow_ups": [], "image": b"jpeg"}
 
 
@@ -69,6 +70,19 @@ def test_the_first_answer_opens_with_thinking(record, monkeypatch, share):
         assert answer["content"][0]["text"] == scene_thinking(SCENE)
     assert len(later) == 2 and all(part["type"] == "text" for m in later for part in m["content"])
     assert len(sample["images"]) == 1
+
+
+def test_rare_kinds_are_always_asked_at_any_place(record):
+    others = [{"kind": "exists", "question": f"{i}?", "answer": "No."} for i in range(9)]
+    rare = {"kind": "compare", "question": "More?", "answer": "Balls."}
+    record |= {"questions": [*others, rare]}
+    places = set()
+    for seed in range(40):
+        messages = samples.picture_sample(record, random.Random(seed))["messages"]
+        words = [m["content"][-1]["text"] for m in messages[::2]]
+        places.add(words.index("More?"))
+        assert len(words) == len(set(words)) <= 8
+    assert len(places) > 4
 
 
 @pytest.mark.parametrize("share", [0.0, 1.0])

@@ -1,5 +1,7 @@
 """The omni stage: packing samples; the vision stage: what image tokens should read as."""
 
+from types import SimpleNamespace
+
 import numpy as np
 import pytest
 import torch
@@ -8,8 +10,9 @@ from data.scenes.captions import sights
 from data.scenes.labels import PLANES
 from data.scenes.render import render_with_cells
 from data.scenes.scene import Background, Scene, Thing
+from data.turns import text_part, thinking_part, turn
 from models.tokenizer import Tokenizer
-from training.objectives.omni import replies, replies_right
+from training.objectives.omni import OmniObjective, replies, replies_right
 from training.packing import pack
 from training.reading import DIGITS, WordReader, places
 
@@ -35,6 +38,23 @@ def test_replies_of_a_packed_row_are_counted_apart():
     targets = torch.tensor([-100, 5, 6, -100, 7, -100, -100, 8, 9])
     hits = torch.tensor([False, True, True, False, False, False, False, True, True])
     assert replies(targets) == 3 and replies_right(hits, targets) == 2
+
+
+def test_of_what_is_told_in_words_only_the_answers_are_learnt():
+    tokenizer = Tokenizer("checkpoints/omni_sft_tiny/tokenizer.model")
+    objective = object.__new__(OmniObjective)
+    objective.tokenizer = tokenizer
+    config = SimpleNamespace(max_position_embeddings=1024)
+    objective.model = SimpleNamespace(omni=SimpleNamespace(thinker=SimpleNamespace(config=config)))
+    messages = turn([text_part("What?")], "A cat.", thinking_part("So: a cat.")) + turn(
+        [text_part("How many?")], "One."
+    )
+    for thinks, conversation in ((True, messages), (False, messages[2:])):
+        sample = objective.answers_alone({"messages": conversation})
+        learnt = [i for i in sample["targets"] if i != -100]
+        words = tokenizer.decode([i for i in learnt if i not in tokenizer.special])
+        assert words == ("A cat.One." if thinks else "One.")
+        assert len(sample["ids"]) == len(sample["targets"]) and tokenizer.think not in learnt
 
 
 def test_places_are_those_of_the_cells_things():

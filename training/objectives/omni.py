@@ -1,9 +1,9 @@
 """Objective of the omni stage: joint instruction tuning of the Thinker and the projectors.
 
 Each global batch holds every kind of sample in fixed shares (KINDS). Pictures, photographs, clips,
-sounds and statements come with questions. Dialogues are short and typed, or long with pictures and
-sounds in them. Stretches of the Thinker's own token stream ("english") keep text ability. Only the
-assistant's words are learnt, its thinking included; of the stream all are.
+sounds and statements come with questions; some are told in words. Dialogues are short and typed, or
+long with pictures and sounds in them. Stretches of the Thinker's own token stream ("english") keep
+text ability. Only the assistant's words are learnt, its thinking included; of the stream all are.
 """
 
 import random
@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from data.corpus import load_tokens
 from data.dialogue.conversation import sample_conversation
 from data.dialogue.out_of_scope import quiz
+from data.in_words import HARDER, MORE, in_words
 from data.interleaved import segments
 from data.scenes.build import SEEDS, build_pictures
 from data.scenes.styles import for_training
@@ -50,7 +51,7 @@ STATEMENT_SEEDS = {"train": 61, "dev": 62}
 DEV_ITEMS = 64  # of each kind; the token stream has no replies to be right
 KINDS = (
     "picture", "photo", "clip", "several", "spoken_picture", "transcript", "spoken", "statement",
-    "talk", "english", "interleaved",
+    "told", "talk", "english", "interleaved",
 )
 
 
@@ -108,6 +109,7 @@ class OmniObjective:
         shares = config["data"]["shares"]
         self.sequence_length = config["data"]["sequence_length"]
         self.dialogues = tuple(config["data"].get("kinds", ()))  # a smaller world's; else all
+        self.objects = config["data"]["objects"]
         if set(shares) != set(KINDS) or self.size % sum(shares.values()):
             raise UserError("omni.data.shares must name every kind, and its sum divide batch_size")
         photos = (paths.data / "photos_train").is_dir()  # else scenes have their places of a batch
@@ -165,6 +167,8 @@ class OmniObjective:
         elif kind == "spoken_picture":
             asked = records.utterance(kind, rng, split, length)
             sample = spoken_picture_sample(asked, records.scene_of(asked, split), rng)
+        elif kind == "told":
+            return self.answers_alone(chat(in_words(rng, split, self.objects, HARDER, MORE)))
         elif kind == "talk":
             sample = chat(sample_conversation(rng, split, self.dialogues)["messages"])
         elif kind == "interleaved":
@@ -190,6 +194,13 @@ class OmniObjective:
         ids, mask = self.tokenizer.encode_chat_targets(sample["messages"])
         targets = [i if learnt else -100 for i, learnt in zip(ids, mask, strict=True)]
         return sample | {"ids": ids[: self.context], "targets": targets[: self.context]}
+
+    def answers_alone(self, sample: dict) -> dict:
+        """`encoded`, but its thinking is given: no image is there that it could be read from."""
+        sample = self.encoded(sample)
+        ids, end = sample["ids"], self.tokenizer.think_end
+        given = ids.index(end) + 1 if end in ids else 0
+        return sample | {"targets": [-100] * given + sample["targets"][given:]}
 
     def collate(self, samples: list[dict]) -> dict[str, Tensor]:
         """Samples packed into rows, and their media in reading order; see training/packing.py."""
