@@ -51,17 +51,12 @@ def _several(rng: random.Random, split: str, objects: str) -> Told:
 
 def _statement(rng: random.Random, split: str, objects: str, rounds: int = 1) -> Told:
     """One or two statements; questions about them are drawn `rounds` times."""
-    first, second = statement(rng, split), None
+    first = statement(rng, split)
+    told, ask = first["text"], partial(statement_questions, first, Draw(rng, split))
     if rng.random() < PAIRED:
         second = statement(rng, split)
-    asked: dict[str, list[dict]] = {}
-    for _ in range(rounds):
-        found = (
-            pair_questions(first, second, rng, split) if second
-            else statement_questions(first, Draw(rng, split))
-        )
-        asked |= {one["question"]: [one] for one in found}
-    told = first["text"] if second is None else f"{first['text']}\n{second['text']}"
+        told, ask = f"{told}\n{second['text']}", partial(pair_questions, first, second, rng, split)
+    asked = {one["question"]: [one] for _ in range(rounds) for one in ask()}
     return told, list(asked.values())
 
 

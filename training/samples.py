@@ -16,7 +16,7 @@ from models.omni import TRANSCRIBE_QUESTION
 
 IMAGE = {"type": "image"}  # the content part that stands for a picture
 THINKING = 0.7  # of the samples with media think before they answer; the others answer directly
-RARE = ("compare", "relation")  # kinds of questions that are asked wherever a picture has them
+RARE = ("compare", "relation")  # kinds of questions that come before others where not all are asked
 TRANSCRIBE = (
     TRANSCRIBE_QUESTION,
     TRANSCRIBE_QUESTION,
@@ -58,7 +58,7 @@ def asked_about(
 
 
 def picture_sample(record: dict, rng: random.Random) -> dict:
-    """A picture and up to eight questions about it, or more; follow-ups stay together."""
+    """A picture and two to eight questions about it, with their follow-ups."""
     groups = [[q] for q in record["questions"]] + list(record["follow_ups"])
     rng.shuffle(groups)
     groups.sort(key=lambda group: group[0]["kind"] not in RARE)
