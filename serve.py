@@ -7,8 +7,8 @@ import argparse
 import os
 import sys
 
-os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported:
-# requests compute in several threads, and one that spins while it waits takes a core from another
+os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # networks this small are quicker on one thread
 
 from models.errors import Parser, UserError, one_line_errors
 

@@ -1,7 +1,7 @@
 """Sharing the machine: speech and a text answer while other processes keep every core busy, against idle.
 
-Threads that wait may sleep (OMP_WAIT_POLICY=passive, as the entry points set it) or spin (active).
-`fair` is what an even share of the cores would cost: as many busy processes as cores halve them.
+Our programs compute in one thread. With more, those that wait may sleep (OMP_WAIT_POLICY=passive) or spin
+(active). `fair` is what an even share of the cores would cost: as many busy processes as cores halve them.
 """
 
 import os
@@ -20,12 +20,17 @@ from inference.omni import Omni
 
 SPOKEN = "The quick brown fox jumps over the lazy dog."
 ASKED = "What is a dog?"
-POLICIES = ("passive", "active")
+CORES = os.cpu_count() or 1
+WAYS = {  # what the environment says of threads
+    "one thread": {},  # as the entry points set it
+    "asleep": {"OMP_NUM_THREADS": str(CORES), "OMP_WAIT_POLICY": "passive"},
+    "spinning": {"OMP_NUM_THREADS": str(CORES), "OMP_WAIT_POLICY": "active"},
+}
 FAIR = 2.0  # times as long with half of the cores
 
 
 def bench_share(omni: Omni, rounds: int, tokens: int) -> dict:
-    """Seconds of each request by policy, idle and busy, and ratios to idle with the policy we set."""
+    """Seconds of each request by way, idle and busy, and ratios to idle as our programs compute."""
     with TemporaryDirectory() as place:
         requests = {
             "speech": ["--say", SPOKEN, "--audio_out", str(Path(place) / "a.wav")],
@@ -33,24 +38,24 @@ def bench_share(omni: Omni, rounds: int, tokens: int) -> dict:
         }
         seconds: dict[tuple, list[float]] = {}
         for _ in range(rounds):
-            for (what, flags), policy, busy in product(requests.items(), POLICIES, (False, True)):
+            for (what, flags), way, busy in product(requests.items(), WAYS, (False, True)):
                 command = [str(ROOT / "infer_chat.py"), *flags, "--ckpt_dir", str(omni.folder), "--quiet"]
-                with spinning((os.cpu_count() or 1) if busy else 0):
-                    seconds.setdefault((what, policy, busy), []).append(timed(command, policy))
+                with spinning(CORES if busy else 0):
+                    seconds.setdefault((what, way, busy), []).append(timed(command, WAYS[way]))
     medians = {key: statistics.median(values) for key, values in seconds.items()}
     found = {}
-    for (what, policy, busy), value in medians.items():
-        figures = {"seconds": value, "ratio": value / medians[what, POLICIES[0], False]}
+    for (what, way, busy), value in medians.items():
+        figures = {"seconds": value, "ratio": value / medians[what, "one thread", False]}
         if busy:
-            figures["to_fair"] = value / medians[what, policy, False] / FAIR
-        found[f"{what}, {policy}, {'busy' if busy else 'idle'}"] = figures
+            figures["to_fair"] = value / medians[what, way, False] / FAIR
+        found[f"{what}, {way}, {'busy' if busy else 'idle'}"] = figures
     return found
 
 
-def timed(command: list[str], policy: str) -> float:
+def timed(command: list[str], way: dict[str, str]) -> float:
     """Seconds that a Python with these arguments takes."""
     start = perf_counter()
-    environment = os.environ | {"OMP_WAIT_POLICY": policy}
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("OMP_")} | way
     subprocess.run([sys.executable, *command], env=environment, check=True, stdout=subprocess.DEVNULL)
     return perf_counter() - start
 

@@ -6,6 +6,7 @@ PESQ against the teacher's wave; quick is the sound's length beside the computin
 
 from __future__ import annotations
 
+import os
 import time
 
 import torch
@@ -65,8 +66,8 @@ def pace(speaker: Speaker, codes: list[Tensor]) -> Measured:
     which buffers and kernels are made, are not counted.
     """
     figures: Measured = {}
-    most = torch.get_num_threads()
-    for threads, suffix in ((1, "_one_thread"), (most, "")):
+    before = torch.get_num_threads()
+    for threads, suffix in ((1, "_one_thread"), (os.cpu_count() or 1, "")):
         torch.set_num_threads(threads)
         for name, way in ways(speaker).items():
             speeds = []
@@ -76,4 +77,5 @@ def pace(speaker: Speaker, codes: list[Tensor]) -> Measured:
                 wave = way(mel)  # (1, samples)
                 speeds.append(wave.shape[1] / SAMPLE_RATE / (time.perf_counter() - start))
             figures[f"{name}/times_real_time{suffix}"] = mean(speeds[len(speeds) // 10 :])
+    torch.set_num_threads(before)
     return figures

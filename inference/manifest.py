@@ -9,6 +9,7 @@ its error; the others go on, and the next call tries it again. Paths count from 
 import os
 
 os.environ.setdefault("OMP_WAIT_POLICY", "passive")  # read by OpenMP when torch is imported
+os.environ.setdefault("OMP_NUM_THREADS", "1")  # networks this small are quicker on one thread
 
 import dataclasses
 import hashlib

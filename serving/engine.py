@@ -141,11 +141,6 @@ class Engine(Worker):
             job.cancelled = True
             self.changed.notify()
 
-    @property
-    def crowded(self) -> bool:
-        """Whether several answers are being written or wait."""
-        return len(self.active) + len(self.begun) + len(self.waiting) > 1
-
     def _run(self) -> None:
         with torch.inference_mode():
             thinker = thinker_of(self.model)

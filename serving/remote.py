@@ -55,11 +55,6 @@ class RemoteEngine:
         self.pool = ThreadPoolExecutor(CONNECTIONS, thread_name_prefix="vllm")
         self.model = self._served()
 
-    @property
-    def crowded(self) -> bool:
-        """Never: answers are written elsewhere."""
-        return False
-
     def start(self) -> None:
         """Nothing to begin: connections open with their answers."""
 

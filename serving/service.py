@@ -61,7 +61,7 @@ class Service:
         self.omni = omni
         omni.limits = replace(omni.limits, max_pixels=MAX_PIXELS)
         self.engine = RemoteEngine(omni, thinker_url) if thinker_url else Engine(omni)
-        self.voice = SpeechEngine(omni, self._words_wait)
+        self.voice = SpeechEngine(omni)
         self.thinking = ThinkingEngine(omni, self.engine)
         self.conversations = Conversations(omni, self.thinking)
         self.spoken: Recent = Recent(SPOKEN)  # texts of spoken answers by id
@@ -79,10 +79,6 @@ class Service:
     def hears(self) -> bool:
         """Whether the checkpoint has more than text."""
         return isinstance(self.omni.model, OmniModel)
-
-    def _words_wait(self) -> bool:
-        """Whether more than one client waits for words: sound then yields to them."""
-        return self.engine.crowded or self.thinking.busy
 
     def start(self) -> None:
         """Begin to answer; the voice loads meanwhile."""

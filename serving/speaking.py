@@ -2,17 +2,20 @@
 
 One thread makes a frame of each sentence at a time (continuous batching): the Talker's step costs
 nearly the same for sixteen rows as for one. Another decodes frames into sound, first for whoever
-has got the least of it. Both yield the processor to the decode loop of texts.
+has got the least of it. Both let the decode loop of texts go first.
 """
 
 import heapq
 import itertools
 import logging
+import os
+import sys
+import threading
 from collections import deque
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property, partial
-from time import perf_counter, sleep, thread_time
 
 import numpy as np
 import torch
@@ -30,9 +33,7 @@ from serving.worker import Worker
 MAX_ROWS = 16  # sentences that are made together
 CAPACITY = 1024  # frames of the Talker's cache: 41 s
 LETTERS = 480  # said at once at speed 1: some 34 s
-PAUSE = 4.0  # while words are waited for, at most so many times what the last step computed
-MOST_PAUSE = 0.5  # seconds
-POLL = 0.005  # seconds
+NICE = 10  # of the threads that speak: beside a busy thread of another program they get a tenth
 
 log = logging.getLogger("serving")
 
@@ -126,16 +127,19 @@ class TalkerRows:
                 self.active.pop()
 
 
+def let_others_go_first() -> None:
+    """Take precedence from the thread that calls. Linux alone knows priorities of threads."""
+    if sys.platform == "linux":
+        with suppress(OSError):  # a sandbox may forbid it: all threads are then alike
+            os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # it interrupts nobody on waking
+            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+
+
 class SpeechEngine(Worker):
-    """Says sentences, MAX_ROWS at a time; others wait in the order they came.
+    """Says sentences, MAX_ROWS at a time; others wait in the order they came."""
 
-    Args:
-        urgent: whether others wait for words: then each step is followed by a pause, a share of
-            the processor that never is nothing.
-    """
-
-    def __init__(self, omni: Omni, urgent: Callable[[], bool] = lambda: False) -> None:
-        self.omni, self.urgent = omni, urgent
+    def __init__(self, omni: Omni) -> None:
+        self.omni = omni
         self.waiting: deque[Sentence] = deque()
         self.sounding: list[tuple[int, int, Sentence]] = []  # a heap: who has had the least first
         self.numbers = itertools.count()
@@ -163,17 +167,10 @@ class SpeechEngine(Worker):
 
     def _run(self, work: Callable[[], None]) -> None:
         """One of the threads: it yields to words, and no failure ends it."""
+        let_others_go_first()
         with torch.inference_mode():
             while not self.closed:
-                begin = thread_time()
                 work()
-                self._give_way(thread_time() - begin)
-
-    def _give_way(self, spent: float) -> None:
-        """Let words go first, for a while."""
-        end = perf_counter() + min(PAUSE * spent, MOST_PAUSE)
-        while self.urgent() and not self.closed and perf_counter() < end:
-            sleep(POLL)
 
     # ---- frames
 

@@ -40,7 +40,6 @@ class ThinkingEngine(Worker):
     def __init__(self, omni: Omni, engine) -> None:
         self.omni, self.engine = omni, engine
         self.waiting: deque[Heard] = deque()
-        self.busy = False
         self.encoding = Lock()  # two encoders at once take longer than one after the other
         super().__init__(hear=self._run)
 
@@ -84,9 +83,7 @@ class ThinkingEngine(Worker):
 
     def _run(self) -> None:
         while batch := self._next():
-            self.busy = True
             self._hear(batch)
-            self.busy = bool(self.waiting)
         for one in self.waiting:
             one.made.set_exception(RuntimeError("the server stops"))
 

@@ -236,5 +236,7 @@ def test_entry_points_let_waiting_threads_sleep(name):
     text = (ROOT / name).read_text(encoding="utf-8")
     place = text.find("os.environ.setdefault(")
     assert '"OMP_WAIT_POLICY"' in text[place : place + 50]
+    if name != "train.py":  # which has --threads
+        assert 'os.environ.setdefault("OMP_NUM_THREADS", "1")' in text[place:].split("\n\n")[0]
     ours = "models|inference|training|evaluation|serving|benchmarks|torch"
     assert 0 <= place < re.search(rf"^(from|import) ({ours})\b", text, re.MULTILINE).start()

@@ -1,6 +1,8 @@
 """Sentences said together sound as each alone."""
 
 import asyncio
+import os
+import sys
 import threading
 from types import SimpleNamespace
 
@@ -14,7 +16,7 @@ from inference.normalisation import normalise
 from models.errors import UserError
 from serving.errors import ApiError
 from serving.service import Service, Speech
-from serving.speaking import CAPACITY, LETTERS, Sentence, SpeechEngine, breaths
+from serving.speaking import CAPACITY, LETTERS, NICE, Sentence, SpeechEngine, breaths
 
 TEXTS = ("A dog is a friendly animal that barks.", "Yes.", "The sun gives us light.", "Hello there.")
 
@@ -96,7 +98,7 @@ def test_what_is_wrong_with_a_voice_or_a_speed_is_named(wrong, param):
     assert caught.value.param == param
 
 
-def test_a_sentence_that_is_too_long_ends_alone():
+def test_a_sentence_that_is_too_long_ends_alone_and_words_go_before_sound():
     omni = Omni.from_pretrained()
     engine = SpeechEngine(omni)
     engine.start()
@@ -110,5 +112,8 @@ def test_a_sentence_that_is_too_long_ends_alone():
 
         engine.say(Sentence(normalise(text), omni.speaker.voices[0], 1.0, deliver))
     assert all(event.wait(30) for event in done.values())
+    if sys.platform == "linux":
+        priorities = {os.getpriority(os.PRIO_PROCESS, thread.native_id) for thread in engine.threads}
+        assert priorities == {NICE} and os.getpriority(os.PRIO_PROCESS, 0) < NICE
     engine.close()
     assert isinstance(said["long"][0], UserError) and said["short"][-1] is None
