@@ -200,6 +200,8 @@ class AudioObjective:
         lists = {name: clips_folder(paths, name) for name in config["data"]["clips"]}
         if config["data"]["recorded"]:
             lists["recorded"] = paths.data / "hearing_real_train"
+        if unknown := times.keys() - lists.keys():
+            raise UserError(f"audio.data.times has {', '.join(unknown)}, not of {', '.join(lists)}")
         for name, folder in lists.items():
             reader = ShardReader(folder)
             count = min(len(reader), config["data"]["clips"].get(name, len(reader)))
