@@ -13,20 +13,11 @@ from functools import partial
 
 from data.dialogue.draw import Draw
 from data.dialogue.typed import casual
-from data.roll_call import (
-    SAID,
-    THERE,
-    clause_others,
-    clause_phrases,
-    roll_call,
-    scene_others,
-    scene_phrases,
-)
+from data.roll_call import of_pictures, of_statements
 from data.scenes.clips import clip_questions, sample_clip
 from data.scenes.follow_ups import follow_ups
 from data.scenes.questions import questions
 from data.scenes.sampling import sample_scene
-from data.scenes.scene import Scene
 from data.scenes.several import sample_several, several_questions
 from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
 from data.speech.statement_pairs import pair_questions
@@ -37,35 +28,15 @@ from data.turns import text_part, thinking_part, turn
 MOST = 7  # questions of a picture or recording
 PAIRED = 0.3  # of the statements come in twos
 BY_USER = 0.3  # of the conversations: the user tells
-ROLLS = 0.5  # of what is told, by the chance that a roll call is among its questions
 SPOKEN = 0.15  # of those about a picture: its first question was spoken, so thinking writes it down
 
 Told = tuple[str, list[list[dict]]]  # what is told, and groups of questions that belong together
 
 
-def _pictures_rolled(scenes: list[Scene], rng: random.Random, objects: str) -> list[list[dict]]:
-    """A roll call of one or two pictures, as a group of its own; none in a small world, soon learnt."""
-    if objects != "all" or len(scenes) > 2 or rng.random() > ROLLS:
-        return []
-    others = [x for scene in scenes for x in scene_others(scene, rng, objects)]
-    return [roll_call([scene_phrases(scene) for scene in scenes], others, THERE, rng)]
-
-
-def _statements_rolled(records: list[dict], rng: random.Random, split: str) -> list[list[dict]]:
-    """A roll call of one or two statements, as a group of its own."""
-    if rng.random() > ROLLS:
-        return []
-    draw, text = Draw(rng, split), " ".join(record["text"] for record in records)
-    facts = [one for record in records for one in record["facts"]]
-    others = [x for one in facts for _ in range(2) for x in clause_others(one, text, draw)]
-    said = [set().union(*map(clause_phrases, record["facts"])) for record in records]
-    return [roll_call(said, others, SAID, rng)]
-
-
 def _scene(rng: random.Random, split: str, objects: str) -> Told:
     scene = sample_scene(rng, split, objects)
     asked = [[question] for question in questions(scene, rng, split, objects)]
-    asked += follow_ups(scene, rng, objects) + _pictures_rolled([scene], rng, objects)
+    asked += follow_ups(scene, rng, objects) + of_pictures([scene], rng, objects)
     return scene_thinking(scene), asked
 
 
@@ -77,7 +48,7 @@ def _clip(rng: random.Random, split: str, objects: str) -> Told:
 def _several(rng: random.Random, split: str, objects: str) -> Told:
     pictures = sample_several(rng, split, objects)
     asked = [[question] for question in several_questions(pictures, rng, split, objects)]
-    return several_thinking(pictures.scenes), asked + _pictures_rolled(pictures.scenes, rng, objects)
+    return several_thinking(pictures.scenes), asked + of_pictures(pictures.scenes, rng, objects)
 
 
 def _statement(rng: random.Random, split: str, objects: str, rounds: int = 1) -> Told:
@@ -90,7 +61,7 @@ def _statement(rng: random.Random, split: str, objects: str, rounds: int = 1) ->
         records.append(second)
         told, ask = f"{told}\n{second['text']}", partial(pair_questions, first, second, rng, split)
     asked = {one["question"]: [one] for _ in range(rounds) for one in ask()}
-    return told, list(asked.values()) + _statements_rolled(records, rng, split)
+    return told, list(asked.values()) + of_statements(records, rng, split)
 
 
 Makers = dict[Callable[[random.Random, str, str], Told], int]  # and how often each is called

@@ -10,11 +10,12 @@ import random
 
 from data.dialogue.draw import Draw
 from data.english import article, upper
-from data.scenes.captions import noun
-from data.scenes.questions import absent, names_in
+from data.scenes.questions import absent
 from data.scenes.scene import Scene
+from data.scenes.several import phrases
 from data.speech.statements import draw_slots, things, told
 
+SHARE = 0.5  # of what is told, by the chance that a roll call is among its questions
 ITEMS = (4, 8)  # asked for at once
 THERE = ("Which of these are there: {x}?", "Are these there: {x}?", "Look for each: {x}.")
 SAID = ("Which of these are mentioned: {x}?", "Are these mentioned: {x}?", "Listen for each: {x}.")
@@ -26,9 +27,28 @@ SLOTS = {  # of a clause, by what tells them
 }
 
 
+def of_pictures(scenes: list[Scene], rng: random.Random, objects: str) -> list[list[dict]]:
+    """A roll call of one or two pictures, as a group of its own; none in a small world, soon learnt."""
+    if objects != "all" or len(scenes) > 2 or rng.random() > SHARE:
+        return []
+    others = [x for scene in scenes for x in scene_others(scene, rng, objects)]
+    return [roll_call([scene_phrases(scene) for scene in scenes], others, THERE, rng)]
+
+
+def of_statements(records: list[dict], rng: random.Random, split: str) -> list[list[dict]]:
+    """A roll call of one or two statements, as a group of its own, or none."""
+    if rng.random() > SHARE:
+        return []
+    draw, text = Draw(rng, split), " ".join(record["text"] for record in records)
+    facts = [one for record in records for one in record["facts"]]
+    others = [x for one in facts for _ in range(2) for x in clause_others(one, text, draw)]
+    said = [set().union(*map(clause_phrases, record["facts"])) for record in records]
+    return [roll_call(said, others, SAID, rng)]
+
+
 def scene_phrases(scene: Scene) -> set[str]:
     """What a picture shows, with its colour and without: "a circle", "a red circle"."""
-    return {article(name) for name in names_in(scene) | {noun(thing) for thing in scene.objects()}}
+    return {article(name) for name in phrases(scene)}
 
 
 def scene_others(scene: Scene, rng: random.Random, objects: str) -> list[str]:

@@ -87,14 +87,14 @@ def which(pictures: Several, rng: random.Random, split: str, objects: str) -> Qu
     phrase = noun(thing) if rng.random() < 0.6 else thing.name
     if rng.random() < 0.12:
         phrase = absent(next(s for s in scenes if s.objects()), rng, objects) or phrase
-    right = [i for i, scene in enumerate(scenes) if phrase in _phrases(scene)]
+    right = [i for i, scene in enumerate(scenes) if phrase in phrases(scene)]
     question = ask(rng, "which_picture", split, ax=article(phrase))
     while len(scenes) > 2 and "or in the second" in question:
         question = ask(rng, "which_picture", split, ax=article(phrase))
     return {"kind": "which", "question": question, "answer": which_answer(right, len(scenes))}
 
 
-def _phrases(scene: Scene) -> set[str]:
+def phrases(scene: Scene) -> set[str]:
     """Everything that a scene has, with its colour and without."""
     return names_in(scene) | {noun(thing) for thing in scene.objects()}
 
@@ -113,7 +113,7 @@ def in_both(pictures: Several, rng: random.Random, split: str, objects: str) -> 
     """Yes or no, as often where that can be: whether all of two have something."""
     if len(pictures.scenes) != 2:
         return None
-    one, other = (_phrases(scene) for scene in pictures.scenes)
+    one, other = (phrases(scene) for scene in pictures.scenes)
     yes = rng.random() < 0.5
     options = sorted(one & other if yes else one ^ other)
     if not options or not (yes or one & other or rng.random() < 0.65):  # as often no as yes

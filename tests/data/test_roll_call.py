@@ -6,8 +6,16 @@ import re
 import pytest
 
 from data.dialogue.draw import Draw
-from data.in_words import _pictures_rolled, _statements_rolled
-from data.roll_call import ITEMS, SAID, clause_others, clause_phrases, roll_call, scene_phrases
+from data.roll_call import (
+    ITEMS,
+    SAID,
+    clause_others,
+    clause_phrases,
+    of_pictures,
+    of_statements,
+    roll_call,
+    scene_phrases,
+)
 from data.scenes.several import sample_several
 from data.speech.statements import statement
 
@@ -21,19 +29,23 @@ def verdicts(question: dict) -> list[tuple[str, str]]:
 
 
 
+def flat(groups: list[list[dict]]) -> list[tuple[str, str]]:
+    """The verdicts of all questions."""
+    return [pair for group in groups for question in group for pair in verdicts(question)]
+
+
 @pytest.mark.parametrize("split", ["train", "dev"])
 def test_verdicts_about_statements_agree_with_their_text(split):
     said, seen = {"yes": 0, "no": 0}, 0
     for i in range(400):
         rng = random.Random(f"{split}-{i}")
         record = statement(rng, split)
-        for group in _statements_rolled([record], rng, split):
-            for phrase, verdict in (pair for q in group for pair in verdicts(q)):
-                said[verdict] += 1
-                seen += 1
-                words = phrase.removeprefix("a ").removeprefix("an ").lower()
-                if verdict == "no":
-                    assert words not in record["text"].lower()
+        for phrase, verdict in flat(of_statements([record], rng, split)):
+            said[verdict] += 1
+            seen += 1
+            words = phrase.removeprefix("a ").removeprefix("an ").lower()
+            if verdict == "no":
+                assert words not in record["text"].lower()
     assert seen > 400 and min(said.values()) > 0.25 * seen
 
 
@@ -54,12 +66,11 @@ def test_verdicts_about_pictures_name_the_one_that_shows_it():
     for i in range(300):
         rng = random.Random(i)
         scenes = sample_several(rng, "train").scenes
-        for group in _pictures_rolled(scenes, rng, "all"):
-            for phrase, verdict in (pair for q in group for pair in verdicts(q)):
-                there = tuple(phrase in scene_phrases(scene) for scene in scenes)
-                right = {(True, False): "first", (False, True): "second", (True, True): "both"}
-                assert verdict == right.get(there, "neither")
-                ways[verdict] += 1
+        for phrase, verdict in flat(of_pictures(scenes, rng, "all")):
+            there = tuple(phrase in scene_phrases(scene) for scene in scenes)
+            right = {(True, False): "first", (False, True): "second", (True, True): "both"}
+            assert verdict == right.get(there, "neither")
+            ways[verdict] += 1
     assert min(ways.values()) > 40
 
 
