@@ -1,7 +1,7 @@
 """Pictures, clips and recordings in words: what is thought about them, with questions and answers.
 
-"Where is the circle?" – "<think>On a white background: B2 small red circle one top left. So: a red
-circle.</think>Top left." So the Thinker learns to reason about what it will see and hear before it does
+"Is there a dog?" – "<think>On a white background: B2 small red circle one top left. So: a red circle. A dog
+no.</think>No." So the Thinker learns to reason about what it will see and hear before it does
 either. Sometimes the user tells it instead.
 """
 
@@ -10,6 +10,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable
 from functools import partial
+from typing import NamedTuple
 
 from data.dialogue.draw import Draw
 from data.dialogue.typed import casual
@@ -30,38 +31,47 @@ PAIRED = 0.3  # of the statements come in twos
 BY_USER = 0.3  # of the conversations: the user tells
 SPOKEN = 0.15  # of those about a picture: its first question was spoken, so thinking writes it down
 
-Told = tuple[str, list[list[dict]]]  # what is told, and groups of questions that belong together
+class Told(NamedTuple):
+    """What is told as thinking tells it, and groups of questions that belong together."""
+
+    asked: list[list[dict]]
+    seen: str = ""
+    heard: tuple[str, ...] = ()  # a line a recording
+
+    @property
+    def text(self) -> str:
+        """As somebody would say it."""
+        return "\n".join(self.heard) or self.seen
 
 
 def _scene(rng: random.Random, split: str, objects: str) -> Told:
     scene = sample_scene(rng, split, objects)
     asked = [[question] for question in questions(scene, rng, split, objects)]
     asked += follow_ups(scene, rng, objects) + of_pictures([scene], rng, objects)
-    return scene_thinking(scene), asked
+    return Told(asked, scene_thinking(scene))
 
 
 def _clip(rng: random.Random, split: str, objects: str) -> Told:
     clip = sample_clip(rng, split, objects)
-    return clip_thinking(clip), [[question] for question in clip_questions(clip, rng, split)]
+    return Told([[question] for question in clip_questions(clip, rng, split)], clip_thinking(clip))
 
 
 def _several(rng: random.Random, split: str, objects: str) -> Told:
     pictures = sample_several(rng, split, objects)
     asked = [[question] for question in several_questions(pictures, rng, split, objects)]
-    return several_thinking(pictures.scenes), asked + of_pictures(pictures.scenes, rng, objects)
+    return Told(asked + of_pictures(pictures.scenes, rng, objects), several_thinking(pictures.scenes))
 
 
 def _statement(rng: random.Random, split: str, objects: str, rounds: int = 1) -> Told:
     """One or two statements; questions about them are drawn `rounds` times."""
-    first = statement(rng, split)
-    records = [first]
-    told, ask = first["text"], partial(statement_questions, first, Draw(rng, split))
+    records = [statement(rng, split)]
+    ask = partial(statement_questions, records[0], Draw(rng, split))
     if rng.random() < PAIRED:
-        second = statement(rng, split)
-        records.append(second)
-        told, ask = f"{told}\n{second['text']}", partial(pair_questions, first, second, rng, split)
+        records.append(statement(rng, split))
+        ask = partial(pair_questions, *records, rng, split)
     asked = {one["question"]: [one] for _ in range(rounds) for one in ask()}
-    return told, list(asked.values()) + of_statements(records, rng, split)
+    groups = list(asked.values()) + of_statements(records, rng, split)
+    return Told(groups, heard=tuple(record["text"] for record in records))
 
 
 Makers = dict[Callable[[random.Random, str, str], Told], int]  # and how often each is called
@@ -71,14 +81,13 @@ HARDER: Makers = {_scene: 3, _clip: 1, _several: 3, partial(_statement, rounds=3
 MORE = 12  # questions
 
 
-def _told(rng: random.Random, split: str, objects: str, makers: Makers) -> tuple[bool, str, list[dict]]:
-    """Whether it is a picture, what is told of it, and questions about it."""
-    groups: list[list[dict]] = []
-    while not any(groups):
+def _told(rng: random.Random, split: str, objects: str, makers: Makers) -> Told:
+    """Something told, with at least one question."""
+    while True:
         make = rng.choices(tuple(makers), tuple(makers.values()))[0] if objects == "all" else _scene
-        told, groups = make(rng, split, objects)
-    rng.shuffle(groups)
-    return make is _scene, told, [one for group in groups for one in group]
+        told = make(rng, split, objects)
+        if any(told.asked):
+            return told
 
 
 def in_words(
@@ -90,16 +99,17 @@ def in_words(
         objects: of the picture world (data/scenes/sampling.py); in a smaller one only pictures are told.
         most: questions.
     """
-    picture, told, questions = _told(rng, split, objects, makers)
-    questions = questions[:most]
+    told = _told(rng, split, objects, makers)
+    rng.shuffle(told.asked)
+    questions = [one for group in told.asked for one in group][:most]
     asked = [casual(rng, split, one["question"], one["answer"]) for one in questions]
     thinking = []
     if rng.random() < BY_USER:
-        asked[0] = f"{told} {asked[0]}"
-    elif picture and rng.random() < SPOKEN:
-        thinking, asked[0] = [thinking_part(questions[0]["question"], told)], ""
+        asked[0] = f"{told.text} {asked[0]}"
+    elif told.seen.startswith("On ") and rng.random() < SPOKEN:
+        thinking, asked[0] = [thinking_part([questions[0]["question"]], told.seen, questions[0])], ""
     else:
-        thinking = [thinking_part(told)]
+        thinking = [thinking_part(told.heard, told.seen, questions[0])]
     messages = turn([text_part(asked[0])], questions[0]["answer"], *thinking)
     for words, one in zip(asked[1:], questions[1:], strict=True):
         messages += turn([text_part(words)], one["answer"])

@@ -12,6 +12,12 @@ def text_part(text: str) -> dict:
     return {"type": "text", "text": text}
 
 
-def thinking_part(*lines: str) -> dict:
-    """The content part of a chain of thought; a line a sound, then one for the pictures."""
-    return {"type": "thinking", "text": "\n".join(lines)}
+def thinking_part(heard: list[str], seen: str, asked: dict) -> dict:
+    """The content part of a chain of thought: a line a sound, then what is seen and the rationale.
+
+    Args:
+        asked: the question, which may have a rationale: what of all that decides its answer.
+    """
+    rationale = asked.get("rationale", "")
+    last = f"{seen} Asked: {rationale}." if rationale else seen
+    return {"type": "thinking", "text": "\n".join([*heard, last.strip()])}

@@ -45,14 +45,15 @@ def said(segment: Segment, rng: random.Random) -> list[dict]:
     """The messages of a segment: questions, the first with what is shown or played, if anything."""
     record = segment.record
     if record is None:
-        return asked_about(segment.asked, [], "", rng)
+        return asked_about(segment.asked, [], rng)
     if segment.kind == "heard":
         content = [sound_part(record), text_part(TRANSCRIBE_QUESTION)]
         return turn(content, record["text"])
     if segment.kind == "asked":
-        return turn([sound_part(record)], segment.asked[0]["answer"], thinking_part(record["text"]))
+        asked = segment.asked[0]
+        return turn([sound_part(record)], asked["answer"], thinking_part([record["text"]], "", asked))
     images = [IMAGE] * (FRAMES if segment.kind == "clip" else 1)
-    return asked_about(segment.asked, images, thinking_about(segment), rng)
+    return asked_about(segment.asked, images, rng, seen=thinking_about(segment))
 
 
 def thinking_about(segment: Segment) -> str:

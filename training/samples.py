@@ -44,14 +44,24 @@ def chat(messages: list[dict]) -> dict:
 
 
 def asked_about(
-    questions: list[dict], media: list[dict], thought: str, rng: random.Random
+    questions: list[dict],
+    media: list[dict],
+    rng: random.Random,
+    *,
+    heard: list[str] = (),
+    seen: str = "",
 ) -> list[dict]:
     """Questions one after another with their answers; the media come with the first, and mostly a
-    chain of thought before its answer."""
+    chain of thought before its answer.
+
+    Args:
+        heard: transcripts of the media's sounds.
+        seen: what thinking tells of their pictures.
+    """
     messages = []
     for q in questions:
         thinks = bool(media) and rng.random() < THINKING
-        thinking = [thinking_part(thought)] if thinks else []
+        thinking = [thinking_part(heard, seen, q)] if thinks else []
         messages += turn([*media, text_part(q["question"])], q["answer"], *thinking)
         media = []
     return messages
@@ -66,13 +76,13 @@ def picture_sample(record: dict, rng: random.Random) -> dict:
     rng.shuffle(groups)
     asked = [q for group in groups for q in group]
     thought = scene_thinking(Scene.from_dict(record["scene"]))
-    messages = asked_about(asked, [IMAGE], thought, rng)
+    messages = asked_about(asked, [IMAGE], rng, seen=thought)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
 def photo_sample(record: dict, rng: random.Random, split: str) -> dict:
     """A photograph and one to four questions about it."""
-    messages = asked_about(photo_questions(record, rng, split), [IMAGE], photo_thinking(record), rng)
+    messages = asked_about(photo_questions(record, rng, split), [IMAGE], rng, seen=photo_thinking(record))
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
@@ -80,7 +90,7 @@ def clip_sample(record: dict, rng: random.Random) -> dict:
     """The frames of a clip in one turn, and one to three questions."""
     asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
     thought = clip_thinking(Clip.from_dict(record["clip"]))
-    messages = asked_about(asked, [IMAGE] * FRAMES, thought, rng)
+    messages = asked_about(asked, [IMAGE] * FRAMES, rng, seen=thought)
     images = [record[f"image{i}"] for i in range(FRAMES)]
     return {"messages": messages, "images": images, "sounds": []}
 
@@ -89,7 +99,7 @@ def several_sample(record: dict, rng: random.Random) -> dict:
     """Two or three pictures in one turn, and one to three questions."""
     asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
     scenes = [Scene.from_dict(scene) for scene in record["scenes"]]
-    messages = asked_about(asked, [IMAGE] * len(scenes), several_thinking(scenes), rng)
+    messages = asked_about(asked, [IMAGE] * len(scenes), rng, seen=several_thinking(scenes))
     images = [record[f"image{i}"] for i in range(len(scenes))]
     return {"messages": messages, "images": images, "sounds": []}
 
@@ -99,22 +109,23 @@ def transcript_sample(record: dict, rng: random.Random) -> dict:
     question = rng.choice(TRANSCRIBE)
     content = [sound_part(record), text_part(question)]
     direct = question == TRANSCRIBE_QUESTION or rng.random() > THINKING
-    thinking = [] if direct else [thinking_part(record["text"])]
+    thinking = [] if direct else [thinking_part([record["text"]], "", {})]
     return {"messages": turn(content, record["text"], *thinking), "images": [], "sounds": [record["mel"]]}
 
 
 def spoken_sample(record: dict, rng: random.Random) -> dict:
     """A spoken question."""
-    thinking = [thinking_part(record["text"])] if rng.random() < THINKING else []
-    messages = turn([sound_part(record)], record["question"]["answer"], *thinking)
+    asked = record["question"]
+    thinking = [thinking_part([record["text"]], "", asked)] if rng.random() < THINKING else []
+    messages = turn([sound_part(record)], asked["answer"], *thinking)
     return {"messages": messages, "images": [], "sounds": [record["mel"]]}
 
 
 def spoken_picture_sample(record: dict, scene: dict, rng: random.Random) -> dict:
     """A picture and a spoken question about it."""
-    thought = scene_thinking(Scene.from_dict(scene["scene"]))
-    thinking = [thinking_part(record["text"], thought)] if rng.random() < THINKING else []
-    messages = turn([IMAGE, sound_part(record)], record["question"]["answer"], *thinking)
+    asked, seen = record["question"], scene_thinking(Scene.from_dict(scene["scene"]))
+    thinking = [thinking_part([record["text"]], seen, asked)] if rng.random() < THINKING else []
+    messages = turn([IMAGE, sound_part(record)], asked["answer"], *thinking)
     return {"messages": messages, "images": [scene["image"]], "sounds": [record["mel"]]}
 
 
@@ -122,8 +133,8 @@ def statement_sample(
     records: list[dict], questions: list[dict], rng: random.Random
 ) -> dict:
     """One or two spoken statements, and typed questions about what was said."""
-    lines = [record["text"] for record in records]
-    messages = asked_about(questions, [sound_part(record) for record in records], "\n".join(lines), rng)
+    sounds = [sound_part(record) for record in records]
+    messages = asked_about(questions, sounds, rng, heard=[record["text"] for record in records])
     return {"messages": messages, "images": [], "sounds": [record["mel"] for record in records]}
 
 

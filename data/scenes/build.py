@@ -3,7 +3,7 @@
 Record of a scene: {"scene", "captions": [2], "questions": [up to 8], "follow_ups": [[2], …]} and
 blobs "image" (JPEG) and "cells" (int16 (8, 7, 7), planes as in `data.scenes.labels.label_vocab`).
 Record of a clip: {"clip", "questions"} and blobs "image0" … "image3".
-Of several pictures: {"scenes", "difference", "questions"} and blobs "image0" …
+Of several pictures: {"scenes", "difference", "tracks", "questions"} and blobs "image0" …
 All are pure functions of (seed, split, index) and the styles: the same on any number of workers.
 """
 

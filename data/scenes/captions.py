@@ -45,6 +45,11 @@ def sights(scene: Scene) -> list[Sight]:
     return [sight(thing) for thing in scene.things]
 
 
+def track_sights(tracks: list[list[Thing | None]]) -> list[list[Sight | None]]:
+    """Things in each frame of a clip, None where they are not, as the chain of thought tells them."""
+    return [[thing and sight(thing) for thing in track] for track in tracks]
+
+
 def list_phrase(scene: Scene) -> str:
     """'a dog, a red circle and three apples'."""
     return total(sights(scene))

@@ -7,7 +7,14 @@ from functools import partial
 
 from data.english import article, count_word, upper
 from data.scenes.captions import MIN_GAP, noun
-from data.scenes.questions import Question, absent, countable, referents, thing_answer
+from data.scenes.questions import (
+    Question,
+    absent,
+    countable,
+    referents,
+    thing_answer,
+    whether_there,
+)
 from data.scenes.scene import Scene, Thing
 
 Dialogue = list[Question]
@@ -102,7 +109,7 @@ def exists_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
     first = rng.choice(("Is there {}?", "Do you see {}?", "Can you see {}?")).format(
         article(phrase)
     )
-    return follow and [_answer("exists", first, "yes"), follow]
+    return follow and [whether_there(first, phrase, True), follow]
 
 
 def exists_another(scene: Scene, rng: random.Random, objects: str) -> Dialogue | None:
@@ -118,8 +125,8 @@ def exists_another(scene: Scene, rng: random.Random, objects: str) -> Dialogue |
     yes = rng.random() < 0.5
     second = noun(rng.choice(scene.objects())) if yes else also_missing
     return second and [
-        _answer("exists", first.format(article(missing)), "no"),
-        _answer("exists", then.format(article(second)), "yes" if yes else "no"),
+        whether_there(first.format(article(missing)), missing, False),
+        whether_there(then.format(article(second)), second, yes),
     ]
 
 
@@ -190,7 +197,7 @@ def beside_sign(scene: Scene, rng: random.Random) -> Dialogue | None:
             then = rng.choice(
                 ("What does it say?", "And what does it say?", "What is written on it?")
             )
-            return [_answer("exists", first, "yes"), _answer("read", then, thing.text.lower())]
+            return [whether_there(first, "sign", True), _answer("read", then, thing.text.lower())]
     return None
 
 

@@ -1,4 +1,4 @@
-"""Questions about a scene, with exact answers.
+"""Questions about a scene, with exact answers; some with a rationale, which ends the thinking.
 
 A question is asked only when its answer is beyond doubt in the picture: positions off the
 borderlines, relations with a clear gap, names that fit one thing only. Yes and no are drawn
@@ -17,6 +17,7 @@ from data.scenes.captions import (
     list_phrase,
     noun,
     scene_groups,
+    sight,
 )
 from data.scenes.objects import SYNONYMS, colors_of, plural, shapes_of
 from data.scenes.paraphrases import ask
@@ -45,18 +46,32 @@ def _names_of(thing: Thing) -> list[str]:
     return [noun(thing), thing.name, *SYNONYMS.get(thing.name, ())]
 
 
-def thing_answer(kind: str, question: str, thing: Thing, the: bool = False) -> Question:
+def thing_answer(
+    kind: str, question: str, thing: Thing, the: bool = False, rationale: str = ""
+) -> Question:
     phrase = f"the {noun(thing)}" if the else article(noun(thing))
     return {
         "kind": kind,
         "question": question,
         "answer": upper(phrase) + ".",
         "accept": _names_of(thing),
+        "rationale": rationale,
     }
 
 
-def _yes_no(kind: str, question: str, yes: bool) -> Question:
-    return {"kind": kind, "question": question, "answer": "Yes." if yes else "No."}
+def _yes_no(kind: str, question: str, yes: bool, rationale: str) -> Question:
+    answer = "Yes." if yes else "No."
+    return {"kind": kind, "question": question, "answer": answer, "rationale": rationale}
+
+
+def whether_there(question: str, phrase: str, yes: bool) -> Question:
+    """A question for something by name; its rationale is "a dog no"."""
+    return _yes_no("exists", question, yes, f"{article(phrase)} {'yes' if yes else 'no'}")
+
+
+def beside(one: str, of_one: str, other: str, of_other: str) -> str:
+    """Two things with what is compared of them: "dog D4, circle B2"."""
+    return f"{one} {of_one}, {other} {of_other}"
 
 
 def what(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
@@ -186,7 +201,8 @@ def relation(scene: Scene, rng: random.Random, split: str, objects: str) -> Ques
         (x, one), (y, other) = rng.sample(named, 2)
         words, axis = rng.choice(list(RELATIONS.items()))
         if _clearly(one, other, axis) if yes else _along(one, other, axis) <= -MIN_GAP:
-            return _yes_no("relation", ask(rng, "relation", split, x=x, y=y, r=words), yes)
+            rationale = beside(x, sight(one).address, y, sight(other).address)
+            return _yes_no("relation", ask(rng, "relation", split, x=x, y=y, r=words), yes, rationale)
     return None
 
 
@@ -198,9 +214,10 @@ def relation_what(scene: Scene, rng: random.Random, split: str, objects: str) ->
             rest = [t for t in scene.things if t is not other]
             there = [t for t in rest if _along(t, other, axis) > -8]  # pixels: all but clearly not
             if len(there) == 1 and _clearly(there[0], other, axis) and there[0].kind != "sign":
-                return thing_answer(
-                    "relation", ask(rng, "relation_what", split, y=y, r=words), there[0]
-                )
+                found = sight(there[0])
+                rationale = beside(y, sight(other).address, found.one, found.address)
+                question = ask(rng, "relation_what", split, y=y, r=words)
+                return thing_answer("relation", question, there[0], rationale=rationale)
     return None
 
 
@@ -251,7 +268,7 @@ def exists(scene: Scene, rng: random.Random, split: str, objects: str) -> Questi
         else:
             phrase = absent(scene, rng, objects)
         if phrase:
-            return _yes_no("exists", ask(rng, "exists", split, ax=article(phrase)), yes)
+            return whether_there(ask(rng, "exists", split, ax=article(phrase)), phrase, yes)
     return None
 
 
@@ -266,7 +283,8 @@ def compare(scene: Scene, rng: random.Random, split: str, objects: str) -> Quest
                 bigger = one if ratio > 1 else other
                 right = bigger if kind == "compare" else (other if bigger is one else one)
                 question = ask(rng, kind, split, x=x, y=y)
-                return thing_answer("compare", question, right, the=True)
+                rationale = beside(x, one.size, y, other.size)
+                return thing_answer("compare", question, right, the=True, rationale=rationale)
     return None
 
 
@@ -278,8 +296,9 @@ def more(scene: Scene, rng: random.Random, split: str, objects: str) -> Question
     for _ in range(8):
         one, other = rng.sample(groups, 2)
         if len(one) != len(other) and (len(one) > len(other)) == yes:
-            question = ask(rng, "more", split, xs=noun(one[0], True), ys=noun(other[0], True))
-            return _yes_no("compare", question, yes)
+            xs, ys = (noun(group[0], many=True) for group in (one, other))
+            rationale = beside(xs, count_word(len(one)), ys, count_word(len(other)))
+            return _yes_no("compare", ask(rng, "more", split, xs=xs, ys=ys), yes, rationale)
     return None
 
 

@@ -7,13 +7,14 @@ import re
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from data.english import article, joined, upper
-from data.scenes.captions import noun
+from data.english import article, count_word, joined, upper
+from data.scenes.captions import noun, track_sights
 from data.scenes.clips import sample_clip
 from data.scenes.paraphrases import ask
-from data.scenes.questions import Question, absent, names_in, questions
+from data.scenes.questions import Question, absent, beside, names_in, questions
 from data.scenes.sampling import sample_scene
 from data.scenes.scene import Scene, Thing
+from data.scenes.sights import track_thinking
 from data.scenes.styles import dress
 
 ORDINALS = ("first", "second", "third")
@@ -28,14 +29,21 @@ ABOUT_ONE = ("color", "count", "where", "exists", "relation", "read")  # kinds a
 
 @dataclass
 class Several:
-    """The scenes in the order in which they are shown; what differs, where that can be asked."""
+    """The scenes in the order in which they are shown.
+
+    Args:
+        difference: what differs between two states of a scene; "" where that cannot be asked.
+        tracks: each thing of these in both, as of a clip.
+    """
 
     scenes: list[Scene]
     difference: str = ""
+    tracks: str = ""
 
     @classmethod
     def from_dict(cls, data: dict) -> Several:
-        return cls([Scene.from_dict(scene) for scene in data["scenes"]], data["difference"])
+        scenes = [Scene.from_dict(scene) for scene in data["scenes"]]
+        return cls(scenes, data["difference"], data["tracks"])
 
 
 def sample_several(
@@ -46,7 +54,8 @@ def sample_several(
         clip = sample_clip(rng, split, objects, frames=2, styles=styles)
         while not all(frame.things for frame in clip.frames):  # nothing is asked of an empty picture
             clip = sample_clip(rng, split, objects, frames=2, styles=styles)
-        return Several(clip.frames, difference(clip.change, clip.tracks(), clip.thing))
+        told = difference(clip.change, clip.tracks(), clip.thing)
+        return Several(clip.frames, told, track_thinking(track_sights(clip.tracks())))
     count = 3 if rng.random() < THREE else 2
     layouts = [rng.choice(("single", "single", "several", "count", "sign")) for _ in range(count)]
     scenes = [sample_scene(rng, split, objects, layout) for layout in layouts]
@@ -88,10 +97,12 @@ def which(pictures: Several, rng: random.Random, split: str, objects: str) -> Qu
     if rng.random() < 0.12:
         phrase = absent(next(s for s in scenes if s.objects()), rng, objects) or phrase
     right = [i for i, scene in enumerate(scenes) if phrase in phrases(scene)]
+    answer = which_answer(right, len(scenes))
     question = ask(rng, "which_picture", split, ax=article(phrase))
     while len(scenes) > 2 and "or in the second" in question:
         question = ask(rng, "which_picture", split, ax=article(phrase))
-    return {"kind": "which", "question": question, "answer": which_answer(right, len(scenes))}
+    rationale = f"{article(phrase)} {answer[:-1].lower()}"
+    return {"kind": "which", "question": question, "answer": answer, "rationale": rationale}
 
 
 def phrases(scene: Scene) -> set[str]:
@@ -106,7 +117,9 @@ def which_more(pictures: Several, rng: random.Random, split: str, objects: str) 
         return None
     right = int(counts[1] > counts[0])
     question = ask(rng, "more_pictures", split)
-    return {"kind": "which", "question": question, "answer": which_answer([right], 2)}
+    rationale = beside("first", count_word(counts[0]), "second", count_word(counts[1]))
+    answer = which_answer([right], 2)
+    return {"kind": "which", "question": question, "answer": answer, "rationale": rationale}
 
 
 def in_both(pictures: Several, rng: random.Random, split: str, objects: str) -> Question | None:
@@ -118,8 +131,14 @@ def in_both(pictures: Several, rng: random.Random, split: str, objects: str) -> 
     options = sorted(one & other if yes else one ^ other)
     if not options or not (yes or one & other or rng.random() < 0.65):  # as often no as yes
         return None
-    question = ask(rng, "both_pictures", split, ax=article(rng.choice(options)))
-    return {"kind": "exists", "question": question, "answer": "Yes." if yes else "No."}
+    phrase = rng.choice(options)
+    where = "both" if yes else "the first" if phrase in one else "the second"
+    return {
+        "kind": "exists",
+        "question": ask(rng, "both_pictures", split, ax=article(phrase)),
+        "answer": "Yes." if yes else "No.",
+        "rationale": f"{article(phrase)} {where}",
+    }
 
 
 def what_differs(pictures: Several, rng: random.Random, split: str, objects: str) -> Question | None:
@@ -127,7 +146,8 @@ def what_differs(pictures: Several, rng: random.Random, split: str, objects: str
     if not pictures.difference:
         return None
     question = ask(rng, "difference", split)
-    return {"kind": "difference", "question": question, "answer": pictures.difference}
+    answer, rationale = pictures.difference, pictures.tracks
+    return {"kind": "difference", "question": question, "answer": answer, "rationale": rationale}
 
 
 def same(pictures: Several, rng: random.Random, split: str, objects: str) -> Question | None:
@@ -137,8 +157,12 @@ def same(pictures: Several, rng: random.Random, split: str, objects: str) -> Que
     equal = pictures.difference == "Nothing is different."
     if not equal and rng.random() < 0.95:  # as often no as yes
         return None
-    answer = "Yes." if equal else "No."
-    return {"kind": "exists", "question": ask(rng, "same_pictures", split), "answer": answer}
+    return {
+        "kind": "exists",
+        "question": ask(rng, "same_pictures", split),
+        "answer": "Yes." if equal else "No.",
+        "rationale": pictures.tracks or "others",
+    }
 
 
 def about_one(pictures: Several, rng: random.Random, split: str, objects: str) -> Question | None:

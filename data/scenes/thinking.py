@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from data.english import count_word, upper
-from data.scenes.captions import background_phrase, sight, sights
+from data.scenes.captions import background_phrase, sights, track_sights
 from data.scenes.clips import Clip, clip_answer
 from data.scenes.scene import Scene
 from data.scenes.sights import image_thinking, track_thinking
@@ -23,5 +23,4 @@ def several_thinking(scenes: list[Scene]) -> str:
 
 def clip_thinking(clip: Clip) -> str:
     """What each thing does from frame to frame, then what changes: "… The car moves up." """
-    tracks = [[thing and sight(thing) for thing in track] for track in clip.tracks()]
-    return f"{upper(track_thinking(tracks))}. {clip_answer(clip)}"
+    return f"{upper(track_thinking(track_sights(clip.tracks())))}. {clip_answer(clip)}"

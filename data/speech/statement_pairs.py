@@ -72,9 +72,12 @@ def _say(draw: Draw, kind: str, **values: str) -> str:
     return sentence(draw.pick(tables()["pairs"][kind][draw.split]).format(**values))
 
 
-def _question(kind: str, question: str, answer: str, accept: list[str] = ()) -> dict:
+def _question(
+    kind: str, question: str, answer: str, accept: list[str] = (), rationale: str = ""
+) -> dict:
     accept = list(dict.fromkeys(sentence(text) for text in accept))
-    return {"kind": kind, "question": question, "answer": sentence(answer), "accept": accept}
+    asked = {"kind": kind, "question": question, "answer": sentence(answer), "accept": accept}
+    return asked | {"rationale": rationale}
 
 
 def _says(record: dict, mention: str) -> bool:
@@ -91,7 +94,7 @@ def _which(draw: Draw, records: tuple[dict, dict]) -> dict | None:
     x, nth = draw.pick(only), ORDER[at]
     full = [f"the {nth} recording.", f"the {nth}.", f"{nth}.", f"the {nth} recording mentions {x}.",
             f"in the {nth} one.", f"in the {nth} recording.", f"the {nth} one mentions {x}."]
-    return _question("which", _say(draw, "which", x=x), f"the {nth} one.", full)
+    return _question("which", _say(draw, "which", x=x), f"the {nth} one.", full, f"{x} the {nth}")
 
 
 def _absent(draw: Draw, records: tuple[dict, dict]) -> str:
@@ -108,7 +111,8 @@ def _neither(draw: Draw, records: tuple[dict, dict]) -> dict | None:
     if draw.chance() < 0.5:
         return None
     x = _absent(draw, records)
-    return _question("which", _say(draw, "which", x=x), NEITHER, ["neither.", "none.", "none of them."])
+    accept = ["neither.", "none.", "none of them."]
+    return _question("which", _say(draw, "which", x=x), NEITHER, accept, f"{x} neither")
 
 
 def _both(draw: Draw, records: tuple[dict, dict]) -> dict | None:
@@ -118,12 +122,13 @@ def _both(draw: Draw, records: tuple[dict, dict]) -> dict | None:
     only = [x for x in sorted(mentions(records[at])) if not _says(records[1 - at], x)]
     if common and (not only or draw.chance() < 0.5):
         x = draw.pick(common)
-        return _question("both", _say(draw, "both", x=x), f"yes, both mention {x}.", ["yes."])
+        answer = f"yes, both mention {x}."
+        return _question("both", _say(draw, "both", x=x), answer, ["yes."], f"{x} both")
     if not only or (not common and draw.chance() > 0.05):
         return None
     x = draw.pick(only)
     answer = f"no, only the {ORDER[at]} one mentions {x}."
-    return _question("both", _say(draw, "both", x=x), answer, ["no."])
+    return _question("both", _say(draw, "both", x=x), answer, ["no."], f"{x} the {ORDER[at]}")
 
 
 def _who(draw: Draw, records: tuple[dict, dict]) -> dict | None:
@@ -165,7 +170,10 @@ def _elsewhere(draw: Draw, records: tuple[dict, dict]) -> dict | None:
     if draw.chance() < 0.6 or any(overlap(one, other) for other in records[1 - at]["facts"]):
         return None
     found = asked(draw, draw.pick(answerable(one)), one, _frames(1 - at))
-    return found and found | {"kind": "unsaid", "answer": NOT_SAID, "accept": []}
+    if not found:
+        return None
+    rationale = found["rationale"].split(" yes")[0] + " no"
+    return found | {"kind": "unsaid", "answer": NOT_SAID, "accept": [], "rationale": rationale}
 
 
 def _plain(draw: Draw, records: tuple[dict, dict]) -> dict | None:

@@ -1,6 +1,7 @@
 """Typed questions about statements, with exact answers: who, what, how many, where, when, yes or no.
 
-What the statement does not tell is answered by `NOT_SAID`. Dev and test have wordings of their own.
+What the statement does not tell is answered by `NOT_SAID`. Dev and test have wordings of their own. The
+rationale of a check is a verdict on each of its parts.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ NOT_SAID = "That was not said."
 # Slots that may be asked with although they are not said: the verb's forms, "the dogs".
 GIVEN = {"has", "do", "have", "the", "one", "are", "they", "place", "noun"}
 PEOPLE = ("who", "whom")
+VERBS = {"has", "do", "have", "are", "they"}  # of the slots
 
 
 def _told(template: str, one: dict) -> bool:
@@ -26,12 +28,23 @@ def _told(template: str, one: dict) -> bool:
     return all(name in slots for name in named) and parts <= GIVEN | set(TELLS) | set(one["used"])
 
 
-def _filled(templates: list[str], one: dict) -> list[str]:
-    return [template.format(**one["slots"]) for template in templates if _told(template, one)]
+def named(template: str) -> list[str]:
+    """The slots of a template that are no verbs."""
+    return [name for name in fields(template) if name not in VERBS]
 
 
-def worded(draw: Draw, kind: dict, one: dict, frames: dict[str, list[str]] | None = None) -> str:
-    """A question of one kind about a clause, in a wording of the split; "" if there is none.
+def verdicts(parts: list[tuple[str, bool]]) -> str:
+    """"Max yes, two dogs no": a rationale."""
+    said = ((" ".join(part.split()), "yes" if right else "no") for part, right in parts)
+    return ", ".join(map(" ".join, said))
+
+
+def worded(
+    draw: Draw, kind: dict, one: dict, frames: dict[str, list[str]] | None = None
+) -> tuple[str, list[str]]:
+    """A question of one kind about a clause, in a wording of the split, and the slots that it names.
+
+    "" if there is none.
 
     Outside train either the question is worded as never in train, or what stands around it.
     """
@@ -40,21 +53,29 @@ def worded(draw: Draw, kind: dict, one: dict, frames: dict[str, list[str]] | Non
     frame = draw.pick((frames or every[way])[draw.split])
     if frames is None and draw.split != "train" and draw.chance() < 0.5:
         way, frame = draw.split, "{}?"
-    cores = _filled(kind[way], one)
-    if not cores:
-        return ""
-    core = draw.pick(cores)
-    return sentence(frame.format(core, q=core))
+    templates = [template for template in kind[way] if _told(template, one)]
+    if not templates:
+        return "", []
+    template = draw.pick(templates)
+    core = template.format(**one["slots"])
+    return sentence(frame.format(core, q=core)), named(template)
 
 
 def asked(draw: Draw, name: str, one: dict, frames: dict[str, list[str]] | None = None) -> dict | None:
     """A question about what is said, with its answer."""
     kind = tables()["families"][one["family"]]["kinds"][name]
-    question = worded(draw, kind, one, frames)
+    question, slots = worded(draw, kind, one, frames)
     if not question or not _told(kind["answer"], one):
         return None
-    right = [sentence(text + ".") for text in dict.fromkeys(_filled([kind["answer"], *kind["accept"]], one))]
-    return {"kind": name, "question": question, "answer": right[0], "accept": list(dict.fromkeys(right[1:]))}
+    filled = [
+        template.format(**one["slots"])
+        for template in (kind["answer"], *kind["accept"])
+        if _told(template, one)
+    ]
+    right = list(dict.fromkeys(sentence(text + ".") for text in filled))
+    parts = [(one["slots"][slot], True) for slot in slots]
+    return {"kind": name, "question": question, "answer": right[0], "accept": right[1:],
+            "rationale": verdicts([*parts, (name, True)])}
 
 
 def answerable(one: dict) -> list[str]:
@@ -70,15 +91,21 @@ def unsaid(draw: Draw, one: dict, text: str) -> dict | None:
     absent = [k for k in ("where", "when", "whom", "how", "colour", "many")
               if k in kinds and k not in one["used"]
               and (one["slots"].get(k) == "" if k == "colour" else one["slots"].get(k))]
+    true = one["slots"]
     if "who" in one["used"] and (not absent or draw.chance() < 0.5):
         who = person(draw)
-        one = one | {"slots": one["slots"] | {"who": who}}
+        one = one | {"slots": true | {"who": who}}
         absent = [kind for kind in answerable(one) if kind not in ("who", "many", "colour")]
         if who.lower() in text.lower():
             return None
         absent = [kind for kind in absent if "{who}" in " ".join(kinds[kind]["ask"])]
-    question = worded(draw, kinds[draw.pick(absent)], one) if absent else ""
-    return {"kind": "unsaid", "question": question, "answer": NOT_SAID, "accept": []} if question else None
+    kind = draw.pick(absent) if absent else ""
+    question, slots = worded(draw, kinds[kind], one) if kind else ("", [])
+    if not question:
+        return None
+    parts = [(one["slots"][slot], one["slots"][slot] == true[slot]) for slot in slots]
+    return {"kind": "unsaid", "question": question, "answer": NOT_SAID, "accept": [],
+            "rationale": verdicts([*parts, (kind, False)])}
 
 
 def _changed(draw: Draw, one: dict, template: str) -> dict:
@@ -115,8 +142,9 @@ def check(draw: Draw, one: dict) -> dict | None:
     frame = draw.pick(tables()["frames"]["check"][draw.split])
     question = frame.format(do=slots["do"], clause=template.format(**slots), claim=claim)
     answer = f"Yes, {truth}." if right else f"No, {truth}."
+    parts = [(slots[name], slots[name] == one["slots"][name]) for name in named(template)]
     return {"kind": "check", "question": sentence(question), "answer": sentence(answer),
-            "accept": ["Yes." if right else "No."]}
+            "accept": ["Yes." if right else "No."], "rationale": verdicts(parts)}
 
 
 def about(draw: Draw, facts: list[dict]) -> dict:
