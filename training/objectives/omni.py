@@ -20,6 +20,7 @@ from data.interleaved import segments
 from data.scenes.build import SEEDS, build_pictures
 from data.scenes.styles import for_training
 from data.speech.statement_corpus import build_statements
+from data.turns import RATIONALE
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict, read_json, write_json
 from models.errors import UserError
@@ -196,10 +197,13 @@ class OmniObjective:
         return sample | {"ids": ids[: self.context], "targets": targets[: self.context]}
 
     def answers_alone(self, sample: dict) -> dict:
-        """`encoded`, but its thinking is given: no image is there that it could be read from."""
+        """`encoded`, but what thinking tells is given: no image is there that it could be read from."""
         sample = self.encoded(sample)
         ids, end = sample["ids"], self.tokenizer.think_end
         given = ids.index(end) + 1 if end in ids else 0
+        rationale = self.tokenizer.encode(RATIONALE)[0]
+        if rationale in ids[:given]:
+            given = ids.index(rationale) - 1  # the line's end before it is learnt, too
         return sample | {"targets": [-100] * given + sample["targets"][given:]}
 
     def collate(self, samples: list[dict]) -> dict[str, Tensor]:

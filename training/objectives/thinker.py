@@ -1,7 +1,7 @@
 """Objective of the thinker stage: predict the next token of text and conversations.
 
-What a user says and what thinking tells count less than an answer: names, numbers and pictures that
-are drawn at random teach little.
+What a user says and what thinking tells count less than a rationale and an answer: names, numbers and
+pictures that are drawn at random teach little.
 """
 
 import json
@@ -15,6 +15,7 @@ from torch.nn import functional as F
 
 from data.corpus import CorpusOptions, build_corpus, load_tokens
 from data.shards import same_settings
+from data.turns import RATIONALE
 from models.checkpoint import load_strict
 from models.thinker import Thinker, ThinkerConfig
 from models.tokenizer import Tokenizer
@@ -35,7 +36,7 @@ def given(ids: Tensor, opening: Tensor, others: Tensor) -> Tensor:
 
     Args:
         opening: ids that open a user's turn or thinking.
-        others: ids that open another's turn, or a document, and that which ends thinking.
+        others: ids that open another's turn, a document or a rationale, and that which ends thinking.
     """
     places = torch.arange(ids.shape[1], device=ids.device)  # (T,)
     marks = (torch.isin(ids, opening), torch.isin(ids, others))
@@ -55,6 +56,7 @@ class ThinkerTask(nn.Module):
         symbols, self.think = tokenizer.symbols, tokenizer.think
         opening = [symbols["<|user|>"], tokenizer.think]
         others = [tokenizer.bos, symbols["<|system|>"], symbols["<|assistant|>"], tokenizer.think_end]
+        others.append(tokenizer.encode(RATIONALE)[0])
         self.register_buffer("opening", torch.tensor(opening), persistent=False)
         self.register_buffer("others", torch.tensor(others), persistent=False)
 

@@ -18,9 +18,11 @@ import sentencepiece
 
 from data import text
 from data.dialogue.conversation import picture_lines, sample_conversation, vocabulary
+from data.in_words import in_words
 from models.files import replacing
 from models.tokenizer import BOS, EOS, PAD, SYMBOLS, UNK
 
+TOLD = 12  # conversations for each in which something is told in words
 REAL_LINES = 20000  # lines of each real set read
 LINE = 2000  # longest line SentencePiece is given, in characters
 
@@ -56,7 +58,7 @@ def training_lines(
     real_dir: str | Path | None, conversations: int, seed: int, *,
     kinds: tuple[str, ...] = (), objects: str = "all",
 ) -> Iterator[str]:
-    """Text that the vocabulary is cut for: both sides of chats, world words, plain English.
+    """Text that the vocabulary is cut for: both sides of chats, what is told, world words, plain English.
 
     Args:
         kinds, objects: of a smaller world, whose language is all that is read.
@@ -69,6 +71,9 @@ def training_lines(
             yield from picture_lines(rng, "train", objects)
     if kinds:
         return
+    for _ in range(conversations // TOLD):
+        for message in in_words(rng, "train", objects):
+            yield from (part["text"] for part in message["content"])
     yield from vocabulary()
     if real_dir is None:
         return
