@@ -44,7 +44,9 @@ def _card(images: list[Image.Image], lines: list[str]) -> Image.Image:
 
 
 def _asked(asked: list[dict]) -> list[str]:
-    return [f"{q['question']} {q['answer']}" for q in asked]
+    """Questions with what decides them, where thinking says it, and their answers."""
+    decided = [f"<{q['rationale']}> " if q.get("rationale") else "" for q in asked]
+    return [f"{q['question']} {why}{q['answer']}" for q, why in zip(asked, decided, strict=True)]
 
 
 def scene_card(

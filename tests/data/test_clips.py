@@ -107,7 +107,7 @@ def test_questions_about_several_pictures_follow_from_them():
             if q["kind"] == "which":
                 answers[q["answer"]] += 1
             if q["kind"] == "which" and q["question"] not in which_has_more:
-                has = [any(f" {p}" in q["question"] for p in several._phrases(s)) for s in pictures.scenes]
+                has = [any(f" {p}" in q["question"] for p in several.phrases(s)) for s in pictures.scenes]
                 assert any(has) or q["answer"] in ("Neither.", "None of them.")
         assert several_thinking(pictures.scenes).count("Picture ") == len(pictures.scenes)
     assert min(kinds[k] for k in ("which", "difference", "exists", "color", "count")) > 8

@@ -8,6 +8,8 @@ import pytest
 
 from data.in_words import BY_USER, HARDER, MORE, MOST, SPOKEN, in_words
 
+NOT_BOTH = {("yes", "both"), ("no", "first"), ("no", "second")}  # answer to "Do both …?" and rationale
+
 
 def drawn(split: str, count: int, objects: str = "all") -> list[list[dict]]:
     return [in_words(random.Random(f"{split}-{i}"), split, objects) for i in range(count)]
@@ -19,9 +21,10 @@ def spoken_by(messages: list[dict], role: str) -> list[str]:
 
 
 def opening(messages: list[dict]) -> tuple[str, str]:
-    """The user's first words, and the thinking behind the first answer: "" where there is none."""
+    """The user's first words, and what thinking tells before the first answer: "" where there is none."""
     first, reply = (m["content"] for m in messages[:2])
-    return first[0]["text"], reply[0]["text"] if reply[0]["type"] == "thinking" else ""
+    thought = reply[0]["text"] if reply[0]["type"] == "thinking" else ""
+    return first[0]["text"], re.sub(r"\n(Question: .*)?$", "", thought)
 
 
 @pytest.mark.parametrize("split", ["train", "dev", "test"])
@@ -86,3 +89,23 @@ def test_the_joint_stage_hears_more_statements_and_asks_more():
         assert len(questions) <= MORE
         counts.append(len(questions))
     assert statements > 80 and sum(counts) / 200 > MOST
+
+
+def test_thinking_ends_with_what_decides_the_answer():
+    """The control: the rationale of another conversation does not."""
+    decided = Counter()
+    for messages in drawn("train", 600):
+        reply = messages[1]["content"]
+        found = re.search(r"\nQuestion: (.*)\.$", reply[0]["text"])
+        verdict = re.match(r"(Yes|No|Neither|Both|The first|The second)\b", reply[-1]["text"])
+        if not found or not verdict or ";" in found[1]:
+            continue
+        rationale, said = found[1], verdict[1].lower()
+        if rationale.endswith((" yes", " no")):
+            agrees = (said == "no") == bool(re.search(r" no\b", rationale))
+        elif rationale.endswith((" neither", " both", " the first", " the second")):
+            agrees = rationale.endswith(said) or (said, rationale.split()[-1]) in NOT_BOTH
+        else:
+            continue
+        decided[agrees] += 1
+    assert decided[True] > 100 and not decided[False]

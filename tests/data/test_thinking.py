@@ -93,18 +93,19 @@ def test_spoken_questions_are_written_down_or_answered_at_once(monkeypatch, shar
     asked, answer = samples.spoken_sample(record, random.Random(0))["messages"]
     assert [part["type"] for part in asked["content"]] == ["audio"]
     assert answer["content"][-1]["text"] == "I am μOmni."
-    assert [part["text"] for part in answer["content"][:-1]] == ["Who are you?"] * bool(share)
+    assert [part["text"] for part in answer["content"][:-1]] == ["Who are you?\n"] * bool(share)
 
 
 def test_two_sounds_and_a_picture_are_thought_about_a_line_each(monkeypatch):
     monkeypatch.setattr(samples, "THINKING", 1.0)
     mel = np.zeros((128, 80), np.uint8)
     records = [{"mel": mel, "text": "A dog."}, {"mel": mel, "text": "Two cats."}]
-    asked = [{"question": "Who?", "answer": "A dog."}]
+    asked = [{"question": "Who?", "answer": "A dog.", "rationale": "who yes"}]
     sample = samples.statement_sample(records, asked, random.Random(0))
     question, answer = sample["messages"]
     assert [part["type"] for part in question["content"]] == ["audio", "audio", "text"]
-    assert answer["content"][0]["text"] == "A dog.\nTwo cats." and len(sample["sounds"]) == 2
+    assert answer["content"][0]["text"] == "A dog.\nTwo cats.\nQuestion: who yes."
+    assert len(sample["sounds"]) == 2
     record = {"mel": mel, "text": "How many?", "question": {"answer": "Four."}}
     scene = {"scene": SCENE.to_dict(), "image": b""}
     spoken = samples.spoken_picture_sample(record, scene, random.Random(0))

@@ -46,14 +46,18 @@ def test_of_what_is_told_in_words_only_the_answers_are_learnt():
     objective.tokenizer = tokenizer
     config = SimpleNamespace(max_position_embeddings=1024)
     objective.model = SimpleNamespace(omni=SimpleNamespace(thinker=SimpleNamespace(config=config)))
-    messages = turn([text_part("What?")], "A cat.", thinking_part("So: a cat.")) + turn(
-        [text_part("How many?")], "One."
-    )
-    for thinks, conversation in ((True, messages), (False, messages[2:])):
+    later = turn([text_part("How many?")], "One.")
+    for asked, thinks, right in (
+        ({}, True, "A cat.One."),
+        ({"rationale": "a cat yes"}, True, "\nQuestion: a cat yes.A cat.One."),
+        ({}, False, "One."),
+    ):
+        thinking = thinking_part([], "So: a cat.", asked)
+        conversation = (turn([text_part("What?")], "A cat.", thinking) if thinks else []) + later
         sample = objective.answers_alone({"messages": conversation})
         learnt = [i for i in sample["targets"] if i != -100]
         words = tokenizer.decode([i for i in learnt if i not in tokenizer.special])
-        assert words == ("A cat.One." if thinks else "One.")
+        assert words == right
         assert len(sample["ids"]) == len(sample["targets"]) and tokenizer.think not in learnt
 
 

@@ -16,25 +16,27 @@ from training.objectives.thinker import (
     given,
 )
 
-BOS, EOS, SYSTEM, USER, ASSISTANT, THINK, THOUGHT = 1, 2, 4, 5, 6, 7, 8
+BOS, EOS, SYSTEM, USER, ASSISTANT, THINK, THOUGHT, RATIONALE = 1, 2, 4, 5, 6, 7, 8, 21
 SIZES = ThinkerConfig(vocab_size=40, hidden_size=16, num_hidden_layers=1, num_attention_heads=2,
                       num_key_value_heads=1, head_dim=8, intermediate_size=16)
 # The end of an answer, a chat, one with thinking, and plain text.
 IDS = [20, EOS, BOS, SYSTEM, 9, EOS, USER, 10, 11, EOS, ASSISTANT, 12, EOS]
-IDS += [USER, 13, EOS, ASSISTANT, THINK, 17, 18, THOUGHT, 19, EOS, BOS, 14, 15]
-# Before a token of a user's turn or of thinking.
-GIVEN = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0]
+IDS += [USER, 13, EOS, ASSISTANT, THINK, 17, 18, RATIONALE, 22, THOUGHT, 19, EOS, BOS, 14, 15]
+# Before a token of a user's turn, or of thinking up to its rationale.
+GIVEN = [0, 0, 0, 0, 0, 0, 1, 1, 1, 1, 0, 0, 0, 1, 1, 1, 0, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0]
 
 
 def symbols() -> SimpleNamespace:
     """What the loss asks of a tokenizer."""
     roles = {"<|system|>": SYSTEM, "<|user|>": USER, "<|assistant|>": ASSISTANT}
-    return SimpleNamespace(bos=BOS, symbols=roles, think=THINK, think_end=THOUGHT)
+    return SimpleNamespace(
+        bos=BOS, symbols=roles, think=THINK, think_end=THOUGHT, encode=lambda _: [RATIONALE]
+    )
 
 
 def test_what_is_given_is_told_from_all_else():
     ids = torch.tensor([IDS, IDS[::-1]])
-    opening, others = torch.tensor([USER, THINK]), torch.tensor([BOS, SYSTEM, ASSISTANT, THOUGHT])
+    opening, others = torch.tensor([USER, THINK]), torch.tensor([BOS, SYSTEM, ASSISTANT, THOUGHT, RATIONALE])
     assert given(ids, opening, others)[0].tolist() == [bool(one) for one in GIVEN]
     assert not given(torch.tensor([[9, 9, EOS]]), opening, others).any()
 
