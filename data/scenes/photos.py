@@ -71,14 +71,16 @@ def photo_question(record: dict, kind: str, rng: random.Random, split: str) -> d
         "detail": (DETAIL, NO_DETAIL),
     }[kind]
     question = practised(rng, f"photo_{kind}", asked[0]) if split == "train" else rng.choice(asked[1])
+    rationale = ""
     if kind == "check":
         true = rng.random() < 0.5
         asked_for = record["name"] if true or alike(record["name"], record["other"]) else record["other"]
         answer = "Yes." if asked_for == record["name"] else "No."
         question = question.replace("{x}", phrase(asked_for))
+        rationale = f"{phrase(asked_for)} {answer[:-1].lower()}"
         if asked_for in PLURAL:
             question = in_plural(question)
-    return {"kind": kind, "question": question, "answer": answer}
+    return {"kind": kind, "question": question, "answer": answer, "rationale": rationale}
 
 
 def photo_questions(record: dict, rng: random.Random, split: str) -> list[dict]:
