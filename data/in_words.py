@@ -1,8 +1,8 @@
 """Pictures, clips and recordings in words: what is thought about them, with questions and answers.
 
-"Is there a dog?" – "<think>On a white background: B2 small red circle one top left. So: a red circle. A dog
-no.</think>No." So the Thinker learns to reason about what it will see and hear before it does
-either. Sometimes the user tells it instead.
+"Is there a dog?" – "<think>On a white background: B2 small red circle one top left. So: a red circle.
+Question: a dog no.</think>No." So the Thinker learns to reason about what it will see and hear before
+it does either. Sometimes the user tells it instead.
 """
 
 from __future__ import annotations
@@ -30,6 +30,7 @@ MOST = 7  # questions of a picture or recording
 PAIRED = 0.3  # of the statements come in twos
 BY_USER = 0.3  # of the conversations: the user tells
 SPOKEN = 0.15  # of those about a picture: its first question was spoken, so thinking writes it down
+
 
 class Told(NamedTuple):
     """What is told as thinking tells it, and groups of questions that belong together."""
@@ -106,7 +107,7 @@ def in_words(
     thinking = []
     if rng.random() < BY_USER:
         asked[0] = f"{told.text} {asked[0]}"
-    elif told.seen.startswith("On ") and rng.random() < SPOKEN:
+    elif told.seen.startswith("On ") and rng.random() < SPOKEN:  # one picture
         thinking, asked[0] = [thinking_part([questions[0]["question"]], told.seen, questions[0])], ""
     else:
         thinking = [thinking_part(told.heard, told.seen, questions[0])]

@@ -44,9 +44,8 @@ def worded(
 ) -> tuple[str, list[str]]:
     """A question of one kind about a clause, in a wording of the split, and the slots that it names.
 
-    "" if there is none.
-
-    Outside train either the question is worded as never in train, or what stands around it.
+    The question is "" if there is none. Outside train either the question is worded as never in train,
+    or what stands around it.
     """
     every = tables()["frames"]
     way = "tell" if frames is None and draw.chance() < 0.25 else "ask"
