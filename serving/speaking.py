@@ -10,7 +10,6 @@ import itertools
 import logging
 import os
 import sys
-import threading
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import suppress
@@ -132,7 +131,7 @@ def let_others_go_first() -> None:
     if sys.platform == "linux":
         with suppress(OSError):  # a sandbox may forbid it: all threads are then alike
             os.sched_setscheduler(0, os.SCHED_BATCH, os.sched_param(0))  # it interrupts nobody on waking
-            os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICE)
+            os.nice(NICE)  # of this thread alone
 
 
 class SpeechEngine(Worker):

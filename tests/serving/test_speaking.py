@@ -113,7 +113,8 @@ def test_a_sentence_that_is_too_long_ends_alone_and_words_go_before_sound():
         engine.say(Sentence(normalise(text), omni.speaker.voices[0], 1.0, deliver))
     assert all(event.wait(30) for event in done.values())
     if sys.platform == "linux":
+        ours = os.getpriority(os.PRIO_PROCESS, 0)
         priorities = {os.getpriority(os.PRIO_PROCESS, thread.native_id) for thread in engine.threads}
-        assert priorities == {NICE} and os.getpriority(os.PRIO_PROCESS, 0) < NICE
+        assert priorities == {min(19, ours + NICE)}
     engine.close()
     assert isinstance(said["long"][0], UserError) and said["short"][-1] is None
