@@ -22,9 +22,8 @@ SAID = ("Which of these are mentioned: {x}?", "Are these mentioned: {x}?", "List
 WHERE = ("Where is each of these: {x}?", "In which of the two are these: {x}?", "Find each: {x}.")
 SLOTS = {  # of a clause, by what tells them
     "who": "who", "whom": "whom", "job": "job", "place": "where", "event": "event", "when": "when",
-    "plain": "noun",
-    "kinds": "colour",
-}
+    "plain": "noun", "kinds": "colour",
+}  # fmt: skip
 
 
 def of_pictures(scenes: list[Scene], rng: random.Random, objects: str) -> list[list[dict]]:

@@ -76,8 +76,8 @@ def _question(
     kind: str, question: str, answer: str, accept: list[str] = (), rationale: str = ""
 ) -> dict:
     accept = list(dict.fromkeys(sentence(text) for text in accept))
-    asked = {"kind": kind, "question": question, "answer": sentence(answer), "accept": accept}
-    return asked | {"rationale": rationale}
+    return {"kind": kind, "question": question, "answer": sentence(answer), "accept": accept,
+            "rationale": rationale}
 
 
 def _says(record: dict, mention: str) -> bool:

@@ -28,6 +28,11 @@ def _told(template: str, one: dict) -> bool:
     return all(name in slots for name in named) and parts <= GIVEN | set(TELLS) | set(one["used"])
 
 
+def _sayable(templates: list[str], one: dict) -> list[str]:
+    """Those that name nothing that the clause does not say."""
+    return [template for template in templates if _told(template, one)]
+
+
 def named(template: str) -> list[str]:
     """The slots of a template that are no verbs."""
     return [name for name in fields(template) if name not in VERBS]
@@ -52,7 +57,7 @@ def worded(
     frame = draw.pick((frames or every[way])[draw.split])
     if frames is None and draw.split != "train" and draw.chance() < 0.5:
         way, frame = draw.split, "{}?"
-    templates = [template for template in kind[way] if _told(template, one)]
+    templates = _sayable(kind[way], one)
     if not templates:
         return "", []
     template = draw.pick(templates)
@@ -66,12 +71,8 @@ def asked(draw: Draw, name: str, one: dict, frames: dict[str, list[str]] | None 
     question, slots = worded(draw, kind, one, frames)
     if not question or not _told(kind["answer"], one):
         return None
-    filled = [
-        template.format(**one["slots"])
-        for template in (kind["answer"], *kind["accept"])
-        if _told(template, one)
-    ]
-    right = list(dict.fromkeys(sentence(text + ".") for text in filled))
+    said = (template.format(**one["slots"]) for template in _sayable([kind["answer"], *kind["accept"]], one))
+    right = list(dict.fromkeys(sentence(text + ".") for text in said))
     parts = [(one["slots"][slot], True) for slot in slots]
     return {"kind": name, "question": question, "answer": right[0], "accept": right[1:],
             "rationale": verdicts([*parts, (name, True)])}
@@ -129,7 +130,7 @@ def _changed(draw: Draw, one: dict, template: str) -> dict:
 
 def check(draw: Draw, one: dict) -> dict | None:
     """A question to be answered by yes or no, each as often."""
-    template = draw.pick([t for t in tables()["families"][one["family"]]["checks"] if _told(t, one)] or [""])
+    template = draw.pick(_sayable(tables()["families"][one["family"]]["checks"], one) or [""])
     if not template:
         return None
     right, slots = draw.chance() < 0.5, one["slots"]

@@ -199,11 +199,13 @@ class OmniObjective:
     def answers_alone(self, sample: dict) -> dict:
         """`encoded`, but what thinking tells is given: no image is there that it could be read from."""
         sample = self.encoded(sample)
-        ids, end = sample["ids"], self.tokenizer.think_end
-        given = ids.index(end) + 1 if end in ids else 0
-        rationale = self.tokenizer.encode(RATIONALE)[0]
-        if rationale in ids[:given]:
-            given = ids.index(rationale) - 1  # the line's end before it is learnt, too
+        ids, tokenizer = sample["ids"], self.tokenizer
+        if tokenizer.think_end not in ids:
+            return sample
+        begin, given = ids.index(tokenizer.think), ids.index(tokenizer.think_end) + 1
+        rationale = tokenizer.encode(RATIONALE)[0]
+        if rationale in ids[begin:given]:
+            given = ids.index(rationale, begin) - 1  # the line's end before it is learnt, too
         return sample | {"targets": [-100] * given + sample["targets"][given:]}
 
     def collate(self, samples: list[dict]) -> dict[str, Tensor]:
