@@ -1,7 +1,8 @@
 """Small photographs in batches, each with its name, augmented anew each time.
 
 Photographs of several sets come in fixed shares of each batch, with drawn scenes and plain colours
-among them, whose name is DRAWING: of those the whole tells nothing.
+among them, whose name is DRAWING: of those the whole tells nothing. Some photographs lie on another
+ground, as in a screenshot, or cut out.
 """
 
 from __future__ import annotations
@@ -10,8 +11,11 @@ from pathlib import Path
 
 import numpy as np
 import torch
+from PIL import Image
 from torch import Tensor
 
+from data.readers.cutouts import thing_mask
+from data.scenes.scene import Scene
 from data.shards import ShardReader
 from models.errors import UserError
 from models.resnet import SIDE, shrink
@@ -21,6 +25,9 @@ from training.objective import epoch_order
 
 DRAWING = "drawing"  # name of what is no photograph, and of its share
 PLAIN = 0.1  # of the scenes' number: pictures of one colour
+PLACED = 0.3  # of the photographs are put on another ground
+PLACED_SIDE = (0.4, 1.0)  # of the picture's side, how long such a photograph's longer side is
+PATCHES = (1, 1, 2, 7, 16)  # a side, each a mixture of two colours, that make the ground
 
 Pictures = tuple[np.ndarray, np.ndarray]  # uint8 (n, 3, 32, 32), places of their names (n,)
 
@@ -57,10 +64,34 @@ class PhotoBatches:
         small, name, draws = [], [], []
         for place, (source, i) in zip(places, self.items(step, places), strict=True):
             pictures, names = self.sets[source]
-            small.append(pictures[i])
+            rng = np.random.default_rng([self.seed, step, place])
+            draws.append(draw(rng, SIDE))
+            moved = source != DRAWING and rng.random() < PLACED
+            small.append(placed(pictures[i], rng) if moved else pictures[i])
             name.append(names[i])
-            draws.append(draw(np.random.default_rng([self.seed, step, place]), SIDE))
         return {"small": distorted(np.stack(small), draws), "name": torch.tensor(name)}
+
+
+def placed(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """A photograph smaller, somewhere on another ground; cut out where its own is even.
+
+    uint8 (3, side, side) -> the same
+    """
+    pixels, side = picture.transpose(1, 2, 0), picture.shape[1]  # (side, side, 3)
+    shown = Image.fromarray(pixels).convert("RGBA")
+    thing = thing_mask(pixels.astype(np.float32))
+    if thing is not None:
+        shown.putalpha(Image.fromarray(thing))
+        shown = shown.crop(shown.getchannel("A").getbbox())
+    scale = rng.uniform(*PLACED_SIDE) * side / max(shown.size)
+    width, height = (max(1, round(n * scale)) for n in shown.size)
+    shown = shown.resize((width, height))
+    first, second = rng.integers(0, 256, (2, 3))
+    mix = rng.random((rng.choice(PATCHES),) * 2 + (1,))  # (n, n, 1)
+    ground = Image.fromarray((first + (second - first) * mix).astype(np.uint8)).resize((side, side))
+    at = (int(rng.integers(side - width + 1)), int(rng.integers(side - height + 1)))
+    ground.paste(shown, at, shown)
+    return np.asarray(ground).transpose(2, 0, 1)
 
 
 def load(data: Path, split: str, scenes: int, known: list[str]) -> tuple[dict[str, Pictures], list[str]]:
@@ -80,6 +111,8 @@ def load(data: Path, split: str, scenes: int, known: list[str]) -> tuple[dict[st
             sets.setdefault(record["corpus"], []).append(found)
     drawn = ShardReader(data / f"scenes_{split}")
     for i in range(min(scenes, len(drawn))):
+        if _is_cut_out(drawn.record(i)["scene"]):
+            continue
         small = shrink(picture(drawn[i]["image"])[None])[0].round().byte().numpy()
         sets.setdefault(DRAWING, []).append((small, 0))
     rng = np.random.default_rng(len(records))
@@ -90,3 +123,9 @@ def load(data: Path, split: str, scenes: int, known: list[str]) -> tuple[dict[st
         for name, found in sets.items()
     }
     return stacked, known
+
+
+def _is_cut_out(scene: dict) -> bool:
+    """Whether a scene's only thing is cut out of a photograph: then the whole may tell its name."""
+    things = Scene.from_dict(scene).things
+    return len(things) == 1 and things[0].drawing.style == "photo"

@@ -23,8 +23,8 @@ from data.scenes.styles import PHOTOGRAPHED
 
 GROUND = "ground"  # the name of photographs that serve as grounds
 GROUNDS = 400
-MOST = {"train": 120, "dev": 12, "test": 25}  # cut-outs of a thing
-PRINTS = 0.02  # of the training photographs are taken whole; few of the others can be cut out
+MOST = {"train": 200, "dev": 12, "test": 25}  # cut-outs of a thing
+PRINTS = 0.15  # of the training photographs are taken whole; few of the others can be cut out
 EVEN = 26.0  # levels: standard deviation of the rim of a photograph on an even ground
 LIKE = 34.0  # levels: largest distance of a ground pixel from the rim's mean colour
 COVER = (0.12, 0.6)  # shares of the photograph that a cut-out thing may take

@@ -51,6 +51,8 @@ class Drawing:
     shadow: bool = False
     shade: float = 0.0  # how much darker one side is than the other, 0 to 1
     squeeze: float = 1.0  # below 1: so much narrower; above: so much flatter
+    bend: int = 0  # a seed; 0: not bent (data/scenes/hands.py)
+    redrawn: str = ""  # in which way by another hand, if at all
 
 
 @dataclass

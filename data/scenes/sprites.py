@@ -15,6 +15,7 @@ from PIL import Image, ImageChops, ImageDraw, ImageFilter, ImageFont
 
 from data.readers.cutouts import GROUND
 from data.readers.drawings import HINT, SpriteFile, available, path_of
+from data.scenes.hands import bent, redrawn
 from data.scenes.objects import KINDS
 from data.scenes.scene import Drawing, Thing
 from models.errors import UserError
@@ -256,6 +257,10 @@ def sprite(thing: Thing) -> Image.Image:
         drawn = drawn.transpose(Image.Transpose.FLIP_LEFT_RIGHT)
     if (drawing.hue, drawing.saturation, drawing.value) != (0.0, 1.0, 1.0):
         drawn = _hues(drawn, drawing.hue, drawing.saturation, drawing.value)
+    if drawing.bend:
+        drawn = bent(drawn, drawing.bend)
+    if drawing.redrawn:
+        drawn = redrawn(drawn, drawing.redrawn, drawing.variant)
     drawn = _fit(drawn, thing.side, thing.angle, drawing.squeeze)
     if thing.kind == "shape":
         image = Image.new("RGBA", drawn.size, thing.rgb)

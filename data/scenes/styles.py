@@ -12,6 +12,7 @@ import math
 import random
 from functools import cache
 
+from data.scenes.hands import OTHER_COLORS, WAYS
 from data.scenes.objects import COLORS, KINDS, RGB, held_out_background
 from data.scenes.sampling import DRAWN_BY_CODE
 from data.scenes.scene import SIZE, Background, Drawing, Inset, Scene, Thing
@@ -32,6 +33,7 @@ BUSY = 0.1  # of the grounds are of two colours, or a photograph
 BUSY_CUT_OUT = 0.4  # the same where things are cut out
 SQUEEZE = 0.3  # natural logarithm of the largest change of a drawing's proportions
 STRANGE = 0.12  # of the things have other hues than their artist gave them
+BENT, REDRAWN = 0.45, 0.35  # of the things are as another hand would have drawn them
 FADABLE = {"red", "orange", "yellow", "green", "blue", "purple", "pink", "white", ""}  # still so when faded
 CONTRAST = 40.0  # levels between a shape and its ground in a gray picture
 SMALLEST = 20  # pixels a side of a thing in an inset
@@ -107,6 +109,13 @@ def _altered(rng: random.Random, drawing: Drawing) -> None:
     drawing.squeeze = round(math.exp(rng.uniform(-SQUEEZE, SQUEEZE)), 2) if rng.random() < 0.5 else 1.0
 
 
+def _by_another_hand(rng: random.Random, drawing: Drawing) -> None:
+    if rng.random() < BENT:
+        drawing.bend = rng.randrange(1, 1 << 16)
+    if drawing.style != "photo" and rng.random() < REDRAWN:
+        drawing.redrawn = rng.choices(tuple(WAYS), tuple(WAYS.values()))[0]
+
+
 def draw_things(scene: Scene, rng: random.Random, styles: tuple[str, ...]) -> None:
     """Choose how each thing is drawn, in place; things that are counted together are drawn alike."""
     weights = [WEIGHTS.get(style, 1) for style in styles]
@@ -127,6 +136,7 @@ def draw_things(scene: Scene, rng: random.Random, styles: tuple[str, ...]) -> No
                 thing.drawing.style = _style(rng, styles, thing.name, wished)
                 if rng.random() < STRANGE:
                     thing.drawing.hue = round(rng.uniform(30, 330), 1)
+                _by_another_hand(rng, thing.drawing)
             alike.setdefault(thing.key, thing.drawing)
         _keep_true(thing)
         if thing.drawing.style == "openmoji_line" and _hides_lines(scene.background):
@@ -143,7 +153,7 @@ def _keep_true(thing: Thing) -> None:
         thing.drawing.hue, thing.drawing.saturation, thing.drawing.value = 0.0, 1.0, 1.0
         thing.drawing.mirror, thing.drawing.squeeze = False, 1.0
         thing.drawing.shade = min(thing.drawing.shade, 0.25)
-    elif abs(thing.drawing.hue) > 10:
+    elif abs(thing.drawing.hue) > 10 or thing.drawing.redrawn in OTHER_COLORS:
         thing.color = ""
     else:
         thing.color = color_in(thing.drawing.style, thing.name)
