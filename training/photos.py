@@ -14,8 +14,7 @@ import torch
 from PIL import Image
 from torch import Tensor
 
-from data.readers.cutouts import thing_mask
-from data.scenes.scene import Scene
+from data.readers.cutouts import cut_out
 from data.shards import ShardReader
 from models.errors import UserError
 from models.resnet import SIDE, shrink
@@ -77,12 +76,8 @@ def placed(picture: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
     uint8 (3, side, side) -> the same
     """
-    pixels, side = picture.transpose(1, 2, 0), picture.shape[1]  # (side, side, 3)
-    shown = Image.fromarray(pixels).convert("RGBA")
-    thing = thing_mask(pixels.astype(np.float32))
-    if thing is not None:
-        shown.putalpha(Image.fromarray(thing))
-        shown = shown.crop(shown.getchannel("A").getbbox())
+    side, photo = picture.shape[1], Image.fromarray(picture.transpose(1, 2, 0))
+    shown = cut_out(photo) or photo.convert("RGBA")
     scale = rng.uniform(*PLACED_SIDE) * side / max(shown.size)
     width, height = (max(1, round(n * scale)) for n in shown.size)
     shown = shown.resize((width, height))
@@ -127,5 +122,4 @@ def load(data: Path, split: str, scenes: int, known: list[str]) -> tuple[dict[st
 
 def _is_cut_out(scene: dict) -> bool:
     """Whether a scene's only thing is cut out of a photograph: then the whole may tell its name."""
-    things = Scene.from_dict(scene).things
-    return len(things) == 1 and things[0].drawing.style == "photo"
+    return [thing["drawing"]["style"] for thing in scene["things"]] == ["photo"]
