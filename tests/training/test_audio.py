@@ -36,6 +36,7 @@ from training.objectives.audio import (
     ctc_frames_needed,
     ctc_labels,
     disagreement,
+    even_groups,
     prepare,
     token_places,
 )
@@ -115,7 +116,7 @@ def test_a_batch_holds_each_clip_in_two_views():
     objective = object.__new__(AudioObjective)
     mels = [np.full((128, 160), level, np.uint8) for level in (60, 120, 90, 150)]
     reader = [{"mel": mel, "text": "Hello."} for mel in mels]
-    objective.size, objective.seed, objective.noisy, objective.masked = 2, 3, 0.0, 1.0
+    objective.seed, objective.noisy, objective.masked = 3, 0.0, 1.0
     objective.groups = [[(reader, 0), (reader, 1)], [(reader, 2), (reader, 3)]]
     objective.tempo = 0.0
     objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: "hello")
@@ -127,6 +128,20 @@ def test_a_batch_holds_each_clip_in_two_views():
     torch.testing.assert_close(levels, torch.tensor(wanted, dtype=torch.float), atol=20, rtol=0)
     again = objective.batch(0, 0, 1)
     assert torch.equal(batch["mel"], again["mel"])
+
+
+def test_groups_last_alike_however_long_their_clips():
+    seconds = sorted([0.4] * 3000 + [2.0 + 0.01 * n for n in range(400)] + [9.0] * 300)
+    groups = even_groups(seconds, 16)
+    assert [i for group in groups for i in group] == list(range(groups[-1].stop))  # each clip once
+    assert len(seconds) - groups[-1].stop < 16
+    budget = 16 * sum(seconds) / len(seconds)
+    lasts = [len(group) * seconds[group[-1]] for group in groups]
+    assert all(len(group) >= 8 for group in groups)
+    usual = [last for last, group in zip(lasts, groups, strict=True) if len(group) > 8]
+    assert 0.9 * budget < np.mean(usual) <= max(usual) <= budget
+    assert len(groups[0]) > 50 and len(groups[-1]) == 8
+    assert even_groups([1.0] * 12, 4) == [range(0, 4), range(4, 8), range(8, 12)]
 
 
 def test_a_clip_said_faster_keeps_its_sounds_and_their_order():
@@ -144,7 +159,7 @@ def at_tempo(text: str, tempo: float) -> AudioObjective:
     """Eighty groups of one clip of 1.6 s, `tempo` of which are to be said at another speed."""
     objective = object.__new__(AudioObjective)
     reader = Records([{"mel": np.full((128, 160), 90, np.uint8), "text": text, "seconds": 1.6}])
-    objective.size, objective.seed, objective.noisy, objective.masked = 1, 3, 0.0, 0.0
+    objective.seed, objective.noisy, objective.masked = 3, 0.0, 0.0
     objective.groups, objective.tempo = [[(reader, 0)]] * 80, tempo
     objective.tokenizer = SimpleNamespace(encode=lambda text: [5], decode=lambda ids: text)
     return objective

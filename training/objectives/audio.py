@@ -185,6 +185,21 @@ def disagreement(log_probs: Tensor, lengths: Tensor) -> Tensor:
     return apart[within(lengths, apart.shape[1])].sum()
 
 
+def even_groups(seconds: list[float], size: int) -> list[range]:
+    """Clips, shortest first, in groups that last about as long as `size` average ones, padding counted.
+
+    Equal numbers would make one step a second of single digits and the next one two minutes of
+    sentences. A group has at least half of `size`; what is left of the longest clips is in none.
+    """
+    budget, groups, start = size * sum(seconds) / max(1, len(seconds)), [], 0
+    for stop in range(1, len(seconds) + 1):
+        longest = seconds[min(stop, len(seconds) - 1)]  # of the group, were one more taken
+        if stop - start >= size / 2 and (stop - start + 1) * longest > budget:
+            groups.append(range(start, stop))
+            start = stop
+    return groups
+
+
 class AudioObjective:
     """Batches of clips of like length, letter and word error rates on dev, and saving."""
 
@@ -193,7 +208,8 @@ class AudioObjective:
         self.tokenizer = Tokenizer(paths.need("thinker") / "tokenizer.model")
         words = thinker.model.embed_tokens.weight.detach().float()  # (V, hidden)
         self.model = AudioTask(AudioConfig(**config["model"]), words)
-        self.size, self.seed = max(1, config["train"]["batch_size"] // VIEWS), config["seed"]  # clips
+        size = max(1, config["train"]["batch_size"] // VIEWS)  # clips of a batch, on average
+        self.seed = config["seed"]
         self.dev = ShardReader(paths.data / "hearing_dev")
         self.ngrams = paths.data / FILE
         parts, times = [], config["data"].get("times", {})
@@ -209,10 +225,10 @@ class AudioObjective:
         self.noisy, self.masked = config["data"]["noisy"], config["data"]["masked"]
         self.tempo = config["data"]["tempo"]
         usable = [part for part in parts if self.fits(part[0].record(part[1]))]
-        # Batches of like length waste little on padding.
+        # Clips of like length waste little on padding.
         usable.sort(key=lambda part: part[0].record(part[1])["seconds"])
-        whole = len(usable) // self.size * self.size
-        self.groups = [usable[i : i + self.size] for i in range(0, whole, self.size)]
+        lasts = [part[0].record(part[1])["seconds"] for part in usable]
+        self.groups = [[usable[i] for i in group] for group in even_groups(lasts, size)]
 
     def init_from(self, folder: Path) -> None:
         """Begin with a checkpoint's audio encoder and projector."""
@@ -258,7 +274,7 @@ class AudioObjective:
         epoch, place = divmod(step, len(self.groups))
         number = int(epoch_order(self.seed, epoch, len(self.groups))[place])
         group = self.groups[number]
-        slots, rate = slice_bounds(self.size, rank, world), self.rate(number)
+        slots, rate = slice_bounds(len(group), rank, world), self.rate(number)
         records = [reader[place] for reader, place in (group[i] for i in slots)]
         records = [record | {"mel": change_tempo(record["mel"], rate)} for record in records]
         views = []
