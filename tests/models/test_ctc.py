@@ -7,8 +7,8 @@ import pytest
 import torch
 
 from models.ctc import ALPHABET, LABELS, prefix_beam_search, to_alphabet
+from training.ctc import ctc_labels
 from training.ngram_lm import count_ngrams
-from training.objectives.audio import ctc_labels
 
 A, B, SPACE = (ALPHABET.index(letter) + 1 for letter in "ab ")
 

@@ -28,17 +28,14 @@ from training.augmentation import (
     perturb_vocal_tract,
     powers,
 )
+from training.ctc import ctc_frames_needed, ctc_labels, disagreement, token_places
 from training.objective import Paths, epoch_order
 from training.objectives.audio import (
     TEMPO,
     AudioObjective,
     AudioTask,
-    ctc_frames_needed,
-    ctc_labels,
-    disagreement,
     even_groups,
     prepare,
-    token_places,
 )
 
 SIZES = {"hidden_size": 32, "num_layers": 1, "num_heads": 2, "num_kv_heads": 1, "head_dim": 16}

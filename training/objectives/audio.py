@@ -16,7 +16,6 @@ Papers: Connectionist temporal classification, Graves et al. 2006; CR-CTC, arXiv
 """
 
 import shutil
-from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -30,7 +29,7 @@ from data.speech.asr_corpus import build_hearing, try_engines
 from data.speech.asr_recorded import build_real_hearing
 from data.speech.edit_distance import edit_distance
 from data.speech.word_samples import PAIRS, WORDS
-from models.audio import AudioConfig, AudioEncoder, audio_tokens, within
+from models.audio import AudioConfig, AudioEncoder, audio_tokens
 from models.ctc import ALPHABET, CTC_FRAMES, to_alphabet
 from models.errors import UserError
 from models.mel import FRAME_RATE
@@ -39,16 +38,17 @@ from models.projector import Projector, ProjectorConfig
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 from training.augmentation import augment_mel, change_tempo, mask_mel
+from training.ctc import (
+    ctc_frames_needed,
+    ctc_labels,
+    ctc_loss,
+    disagreement,
+    token_ends,
+    token_places,
+)
 from training.media import padded_mels
 from training.ngram_lm import RECORDED, build_ngrams, lines
-from training.objective import (
-    Loss,
-    Paths,
-    epoch_order,
-    likeness_scale,
-    slice_bounds,
-    to_device,
-)
+from training.objective import Loss, Paths, epoch_order, likeness_scale, slice_bounds, to_device
 
 CANDIDATES = 1024  # text tokens that a batch is scored against: its own, and others drawn (sampled softmax)
 TOKENS_FROM = 2.0  # nats per letter of CTC loss: text tokens begin to count there, fully one below
@@ -66,34 +66,6 @@ DEV_SEED = 2
 def clips_folder(paths: Paths, voices: str) -> Path:
     """Where the training clips of a list of voices lie."""
     return paths.data / f"speech_{voices}_train"
-
-
-def ctc_frames_needed(labels: Sequence) -> int:
-    """Frames that CTC needs: one a label, and a blank between equal neighbours."""
-    return len(labels) + sum(a == b for a, b in zip(labels, labels[1:], strict=False))
-
-
-def ctc_labels(path: list[int]) -> list[int]:
-    """A path -> its labels: merge repeats, drop blanks (0)."""
-    return [b for a, b in zip([0, *path], path, strict=False) if b and a != b]
-
-
-def token_ends(tokenizer: Tokenizer, ids: list[int]) -> list[int]:
-    """How many letters of the CTC alphabet have been said at the end of each text token."""
-    return [len(to_alphabet(tokenizer.decode(ids[: k + 1]))) for k in range(len(ids))]
-
-
-def token_places(said: list[int], ends: list[int], tokens: int) -> list[int]:
-    """The audio token of each text token: where its last letter is heard, one a place.
-
-    `said` holds the audio token of each letter, `ends` each text token's letters so far.
-    """
-    places: list[int] = []
-    for k, end in enumerate(ends):
-        last = tokens - (len(ends) - k)  # leaves room for those to come
-        after = places[-1] + 1 if places else 0
-        places.append(min(last, max(after, said[max(0, end - 1)])))
-    return places
 
 
 class AudioTask(nn.Module):
@@ -160,29 +132,6 @@ class AudioTask(nn.Module):
         total = ctc + CONSISTENCY_WEIGHT * consistency + TOKEN_WEIGHT * share * text
         logs = {"ctc": ctc.detach(), "consistency": consistency.detach(), "text_tokens": text.detach()}
         return Loss(total, weight, logs)
-
-
-def ctc_loss(log_probs: Tensor, lengths: Tensor, labels: list[Tensor]) -> Tensor:
-    """Summed CTC loss. log_probs (B, S, labels), lengths (B,), labels: B rows"""
-    return F.ctc_loss(
-        log_probs.transpose(0, 1),
-        torch.cat(labels),
-        lengths,
-        torch.tensor([len(row) for row in labels]),
-        reduction="sum",  # zero_infinity stays off: clips too short for CTC are left out
-    )
-
-
-def disagreement(log_probs: Tensor, lengths: Tensor) -> Tensor:
-    """Kullback-Leibler divergence of each view from the other, summed. (B, S, labels), (B,) -> ()
-
-    The first half of the rows are clips, the second the same clips augmented otherwise. No gradient
-    goes through the view that is compared with.
-    """
-    first, second = log_probs.detach().chunk(VIEWS)
-    other = torch.cat([second, first])  # (B, S, labels)
-    apart = F.kl_div(log_probs, other, reduction="none", log_target=True).sum(2)  # (B, S)
-    return apart[within(lengths, apart.shape[1])].sum()
 
 
 def even_groups(seconds: list[float], size: int) -> list[range]:
