@@ -141,8 +141,7 @@ def even_groups(seconds: list[float], size: int) -> list[range]:
     sentences. A group has at least half of `size`; what is left of the longest clips is in none.
     """
     budget, groups, start = size * sum(seconds) / max(1, len(seconds)), [], 0
-    for stop in range(1, len(seconds) + 1):
-        longest = seconds[min(stop, len(seconds) - 1)]  # of the group, were one more taken
+    for stop, longest in enumerate(seconds[1:] + seconds[-1:], 1):  # were one clip more taken
         if stop - start >= size / 2 and (stop - start + 1) * longest > budget:
             groups.append(range(start, stop))
             start = stop
@@ -161,7 +160,7 @@ class AudioObjective:
         self.seed = config["seed"]
         self.dev = ShardReader(paths.data / "hearing_dev")
         self.ngrams = paths.data / FILE
-        parts, times = [], config["data"].get("times", {})
+        usable, times = [], config["data"].get("times", {})
         lists = {name: clips_folder(paths, name) for name in config["data"]["clips"]}
         if config["data"]["recorded"]:
             lists["recorded"] = paths.data / "hearing_real_train"
@@ -170,10 +169,10 @@ class AudioObjective:
         for name, folder in lists.items():
             reader = ShardReader(folder)
             count = min(len(reader), config["data"]["clips"].get(name, len(reader)))
-            parts += [(reader, i) for i in range(count)] * times.get(name, 1)
+            clips = [(reader, i) for i in range(count) if self.fits(reader.record(i))]
+            usable += clips * times.get(name, 1)
         self.noisy, self.masked = config["data"]["noisy"], config["data"]["masked"]
         self.tempo = config["data"]["tempo"]
-        usable = [part for part in parts if self.fits(part[0].record(part[1]))]
         # Clips of like length waste little on padding.
         usable.sort(key=lambda part: part[0].record(part[1])["seconds"])
         lasts = [part[0].record(part[1])["seconds"] for part in usable]
