@@ -1,4 +1,4 @@
-"""The transformer block that every network here is made of.
+"""The transformer block of the Thinker, both encoders, the Talker and the text front end.
 
 Pre-norm attention with grouped queries, QK-norm and rotary positions, then SwiGLU: Qwen3's block,
 with its parameter names. Causal or not is a matter of the mask. Attention is written out as two

@@ -1,11 +1,11 @@
-"""ResNet-9: the convolutional branch of the vision encoder, which tells what a photograph shows.
+"""A small ResNet: the convolutional branch of the vision encoder, which tells what a photograph shows.
 
 Telling a fox from a wolf takes many layers of fine filters, but few pixels: it sees the image at
 32 × 32. Batch norms hold running statistics, so they change with the mode; outside the stage that
 trains them (`vision`) the branch is in eval mode.
 
-Papers: residual networks, arXiv:1512.03385; the layout is ResNet-9 of David Page's "How to train your
-ResNet".
+Papers: residual networks, arXiv:1512.03385; the layout is after ResNet-9 of David Page's "How
+to train your ResNet", with a residual pair in each stage.
 """
 
 import torch

@@ -1,7 +1,7 @@
 """What each image token should read as, in the Thinker's own words.
 
 Fresh projectors hand the Thinker vectors it has never seen, and grounding then has to emerge from
-answers alone: after 600 steps of joint training it had not (docs/lab-notebook.md). A world that we
+answers alone: after 640 steps of joint training it had not (docs/lab-notebook.md). A world that we
 render knows what every cell shows. So the vision projector is scored, inside the vision stage,
 against the Thinker's (fixed) embeddings. A token is to look like the words for what it shows,
 "red" + "circle" + "one", or "blue" + "background", and for its own place in the grid, "D" + "6".
@@ -9,7 +9,7 @@ How far right, down and large the thing is are amounts along the directions from
 "top" to "bottom" and "small" to "large". To the Thinker a picture then reads like a spreadsheet of
 7 × 7 cells, whose addresses its chain of thought cites (data/scenes/sights.py).
 
-The global token is to look like the name of what a photograph shows, "photo" + "fox".
+The global token is to look like "photo" + "fox", or "photo" + "drawing" where there is no photograph.
 
 A cross-entropy against all other words and not a distance to the right words: by least squares the
 names blurred into each other (cupcakes became cameras).

@@ -27,7 +27,7 @@ def test_commands_run(tmp_path, nano_text_dir, capsys):
     blocks = re.findall(r"```bash\n(.*?)```", PAGE.read_text(encoding="utf-8"), re.DOTALL)
     lines = [line for block in blocks for line in block.splitlines()]
     places = {"FOLDER_OF_A_DENSE_QWEN3": str(nano_text_dir), "DIR": str(tmp_path / "DIR")}
-    places["build/chunks"] = str(tmp_path / "chunks")
+    places["chunks"] = str(tmp_path / "chunks")
     assert len(lines) == 5
     for line in lines:
         words = shlex.split(line)

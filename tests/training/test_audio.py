@@ -10,6 +10,7 @@ import torch
 from data.speech.asr_corpus import MEL_OFFSET, MEL_STEPS, mel_of
 from data.speech.augment import coloured_noise
 from models.audio import AudioConfig
+from models.ctc import ALPHABET
 from models.errors import UserError
 from models.mel import log_mel
 from models.omni import OmniModel
@@ -28,7 +29,7 @@ from training.augmentation import (
     perturb_vocal_tract,
     powers,
 )
-from training.ctc import ctc_frames_needed, ctc_labels, disagreement, token_places
+from training.ctc import ctc_frames_needed, ctc_labels, ctc_loss, disagreement, token_places
 from training.objective import Paths, epoch_order
 from training.objectives.audio import (
     TEMPO,
@@ -258,6 +259,16 @@ def test_a_path_loses_repeats_and_blanks():
 @pytest.mark.parametrize("labels, slots", [("abc", 3), ("aab", 4), ([7, 7, 7], 5), ("", 0)])
 def test_equal_neighbours_need_a_blank_between(labels, slots):
     assert ctc_frames_needed(labels) == slots
+
+
+def test_a_clip_without_room_is_left_out_and_never_free():
+    slots = torch.zeros(1, 8, len(ALPHABET) + 1).log_softmax(-1)
+    enough, short = (ctc_loss(slots, torch.tensor([8]), [torch.arange(1, n + 1)]) for n in (8, 9))
+    assert enough.isfinite() and short == torch.inf  # not 0, as zero_infinity would have it
+    objective = AudioObjective.__new__(AudioObjective)
+    objective.tokenizer = SimpleNamespace(encode=lambda text: [0])
+    assert objective.fits({"text": "Yes!", "seconds": 0.16})  # two tokens, of which one is sure
+    assert not objective.fits({"text": "Yes, sir!", "seconds": 0.16})
 
 
 def test_candidates_hold_the_blank_first_and_every_piece_of_the_batch(task):

@@ -18,6 +18,7 @@ from models.talker import Talker
 from models.vocoder import Vocoder
 from training import export as exporting
 from training.export import export
+from training.model_card import real_table
 from training.ngram_lm import count_ngrams
 from training.objective import STAGES, Paths
 
@@ -57,6 +58,20 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
     assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
     assert len(list((omni / "training").iterdir())) == len(STAGES)
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["omni_sft_nano", "thinker_nano"]
+
+
+def test_each_card_lists_the_real_data_that_its_model_learnt_from(runs, tmp_path):
+    for folder, corpora in (("photos_train", ["cifar10", "clothing_cc0"]), ("hearing_real_train", ["fsdd"])):
+        (runs.data / folder).mkdir(parents=True)
+        lines = [json.dumps({"record": {"corpus": corpus}}) for corpus in corpora]
+        (runs.data / folder / "shard-00000.jsonl").write_text("\n".join(lines))
+    (runs.data / "corpus").mkdir()
+    counts = {"tokens": 9, "conversations": 4, "told": 3, "stories": 2}
+    (runs.data / "corpus" / "meta.json").write_text(json.dumps({"splits": {"train": counts}}))
+    text, omni = ((folder / "README.md").read_text() for folder in export(runs, "nano", tmp_path / "out"))
+    for name in ("stories", "cifar10", "clothing_cc0", "fsdd"):
+        licence = real_table([name]).splitlines()[-1]
+        assert licence in omni and (licence in text) == (name == "stories")
 
 
 def test_missing_stage_is_named_and_nothing_is_left(runs, tmp_path):

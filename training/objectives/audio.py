@@ -164,7 +164,7 @@ class AudioObjective:
         lists = {name: clips_folder(paths, name) for name in config["data"]["clips"]}
         if config["data"]["recorded"]:
             lists["recorded"] = paths.data / "hearing_real_train"
-        if unknown := times.keys() - lists.keys():
+        if unknown := times.keys() - lists.keys() - {"recorded"}:
             raise UserError(f"audio.data.times has {', '.join(unknown)}, not of {', '.join(lists)}")
         for name, folder in lists.items():
             reader = ShardReader(folder)

@@ -3,7 +3,7 @@
 Each global batch holds every kind of sample in fixed shares (KINDS). Pictures, photographs, clips,
 sounds and statements come with questions; some are told in words. Dialogues are short and typed, or
 long with pictures and sounds in them. Stretches of the Thinker's own token stream ("english") keep
-text ability. Only the assistant's words are learnt, its thinking included; of the stream all are.
+text ability. Learnt are the assistant's words, of what is told those that decide, of the stream all.
 """
 
 import random

@@ -1,4 +1,4 @@
-"""Trains the vocabulary: SentencePiece BPE on generated conversations and plain English.
+"""Trains the vocabulary: SentencePiece BPE on generated text and plain English.
 
 Writes `<runs>/tokenizer/final/tokenizer.model`. Not a gradient stage: it runs once, in seconds,
 and every later stage reads its file.
