@@ -64,7 +64,10 @@ def build_parser() -> argparse.ArgumentParser:
     ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
     ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
     ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
-    ask.add_argument("--video_sound", action="store_true", help="hear the sound of videos with their frames")
+    ask.add_argument(
+        "--video_sound", action="store_true", default=True, help="hear the speech of videos, too (default)"
+    )
+    ask.add_argument("--no_video_sound", dest="video_sound", action="store_false", help="only see them")
     ask.add_argument(
         "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
     )

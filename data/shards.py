@@ -25,7 +25,7 @@ from models.files import replacing
 Blobs = dict[str, bytes | np.ndarray]
 Make = Callable[[int], tuple[dict, Blobs]]
 MADE = "made.json"  # beside shards: what made them, with its settings
-PLACES = {"folder", "text_folder"}  # settings that name a folder, which may be elsewhere another day
+PLACES = {"folder", "text_folder", "statements"}  # settings that name a folder: elsewhere another day
 
 
 class ShardWriter:

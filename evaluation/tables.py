@@ -169,12 +169,16 @@ def joint(results: Results) -> str:
 
 
 def sounds(results: Results) -> str:
-    """Typed questions about one recording and about two, by kind."""
+    """Questions about one recording and about two, by kind, and about clips with a voice."""
     rows = [("one recording", "one/all"), ("the same, without thinking", "one/direct"),
             ("the same statements typed", "one/typed"), ("control: another recording", "one_shuffled/all"),
             ("control: the transcript as the answer", "one/repeated"), ("two recordings", "two/all"),
-            ("control: two others", "two_shuffled/all")]
-    kinds = [f"{way}/{kind}" for way in ("one", "two") for kind in names_under(results, "sounds", f"{way}/")]
+            ("control: two others", "two_shuffled/all"), ("asked aloud, about one or two", "aloud/all"),
+            ("the voice of a clip", "voiced/heard"), ("control: another voice", "voiced_shuffled/heard"),
+            ("what happens in a clip with a voice", "voiced/seen"),
+            ("words wrong of what a clip's voice says", "voiced/said")]
+    ways = ("one", "two", "aloud")
+    kinds = [f"{way}/{kind}" for way in ways for kind in names_under(results, "sounds", f"{way}/")]
     rows += [(name.replace("/", ", "), name) for name in kinds if name not in dict(rows).values()]
     return listed(results, "sounds", ["question about what was said", "right"], rows)
 

@@ -45,7 +45,7 @@ class GenerateConfig(CacheOptions):
     max_seq_len: int | None = None  # tokens of prompt and reply; None = the model's context
     prefill_chunk: int | None = None  # tokens of a prompt run at once; None = all of them
     vad: bool = True  # sounds without speech are not transcribed (inference.vad)
-    video_sound: bool = False  # whether the speech of a video is heard with its frames
+    video_sound: bool = True  # the speech of a video is heard with its frames
     native: str = "auto"  # compiled decoding: auto = where it serves, on = or fail, off = PyTorch alone
 
     def __post_init__(self) -> None:

@@ -256,13 +256,13 @@ class Omni:
             raise UserError(f"text must be a string, not {type(text).__name__}")
         config = config or GenerateConfig(vad=False)
         images, waves = self.load_images(image, video, config)
-        waves = self.load_sounds(audio) + waves
-        spoken = [wave for wave in waves if has_speech(wave)] if config.vad else waves
-        sounds = [Sound(log_mel(torch.from_numpy(wave))) for wave in spoken]
+        asked = self.load_sounds(audio)  # the last is the question where there is no text
+        voices, spoken = ([w for w in each if not config.vad or has_speech(w)] for each in (waves, asked))
+        sounds = [Sound(log_mel(torch.from_numpy(wave))) for wave in voices + spoken]
         text = (text or "").strip()
-        if waves and not sounds and not images:
+        if asked and not sounds and not images:
             return UserTurn(text, silent=True)
-        if not text and not sounds:
+        if not text and not spoken:
             if not images:
                 raise UserError("there is nothing to answer: give text, an image, audio or video")
             text = VIDEO_QUESTION if as_list(video) else IMAGE_QUESTION

@@ -31,7 +31,7 @@ HELP = """\
 /stats        how full the context is                  /stats on    and the time of each answer
 /trace FILE   a page (.html) that shows the inside of the last answer
 /set          lists all settings; /set temperature 0.7 changes one, off unsets it
-/set video_sound on    hear the videos, too            /set vad off  transcribe sounds without speech
+/set video_sound off   do not hear the videos          /set vad off  transcribe sounds without speech
 /think off    answer directly, without a chain of thought (on: again; show, hide: whether to print it)
 /reset        forget the conversation                  ↑ ↓          what was typed before
 /help         this list                                /quit        leave (also exit, quit, q)

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 
 from data.shards import ShardReader
-from data.speech.statement_pairs import Pairs, pair_questions
+from data.speech.statement_pairs import PAIRED, Pairs, pair_questions
 from data.speech.statement_questions import typed_question
 from training.augmentation import augment_mel, mask_mel
 from training.objective import Paths
@@ -16,10 +16,11 @@ from training.objectives.audio import clips_folder
 
 SPLITS = ("train", "dev")
 QUIZ = "quiz.json"  # split -> questions from outside the world; kept, so that a run goes on with the same
-PAIRED = 0.35  # of the statements come in twos
 SIGNS = 0.15  # of the pictures are extra ones with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
-ASKED = {"photo": "photos", "several": "several", "statement": "statements"}  # kind of sample: its records
+ASKED = {  # kind of sample: its records
+    "photo": ("photos",), "several": ("several",), "statement": ("statements", "statement_questions"),
+}
 SHOWN = {"scene": "scenes", "photo": "photos", "clip": "clips"}  # kind of segment: its records
 
 
@@ -33,7 +34,7 @@ class Records:
 
     def __init__(self, data: dict, paths: Paths, kinds: set[str]) -> None:
         both = ["scenes", "clips"]
-        both += [name for kind, name in ASKED.items() if kind in kinds]
+        both += [name for kind, names in ASKED.items() if kind in kinds for name in names]
         self.readers = {
             (name, split): ShardReader(paths.data / f"{name}_{split}") for name in both for split in SPLITS
         }
@@ -107,14 +108,28 @@ class Records:
         mel = augment_mel(record["mel"], chance, self.noisy)
         return record | {"mel": mask_mel(mel, chance)}
 
-    def statements(self, rng: random.Random, split: str) -> tuple[list[dict], list[dict]]:
-        """One statement or two, and typed questions about what is said."""
+    def statements(
+        self, rng: random.Random, split: str, places: Sequence[int] = ()
+    ) -> tuple[list[dict], list[dict]]:
+        """One statement or two, these or any, and typed questions about what is said."""
         reader = self.readers["statements", split]
-        places = self.pairs[split].draw(rng) if rng.random() < PAIRED else (rng.randrange(len(reader)),)
+        if not places:
+            places = self.pairs[split].draw(rng) if rng.random() < PAIRED else (rng.randrange(len(reader)),)
         records = [self.augmented(reader[i], rng, split) for i in places]
         if len(records) == 2:
             return records, pair_questions(*records, rng, split)
         return records, [typed_question(records[0], rng, split) for _ in range(rng.randint(2, 4))]
+
+    def voice(self, rng: random.Random, split: str) -> tuple[dict, list[dict]]:
+        """One statement as the sound of a clip, and typed questions about it."""
+        place = rng.randrange(len(self.readers["statements", split]))
+        (record,), questions = self.statements(rng, split, (place,))
+        return record, questions
+
+    def asked_aloud(self, rng: random.Random, split: str) -> tuple[list[dict], list[dict], dict]:
+        """One statement or two, typed questions about them, and a spoken one."""
+        aloud = self.augmented(self.any("statement_questions", rng, split), rng, split)
+        return *self.statements(rng, split, aloud["statements"]), aloud
 
     def sources(self, split: str, length: float) -> dict[str, Callable[[random.Random], dict]]:
         """What can come into a dialogue, by kind of segment; `length` as for an utterance."""

@@ -10,12 +10,15 @@ from data.scenes.clips import FRAMES, Clip
 from data.scenes.photos import photo_questions, photo_thinking
 from data.scenes.scene import Scene
 from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
+from data.scenes.voiced import voice_question
 from data.turns import text_part, thinking_part, turn
 from models.audio import audio_tokens
 from models.omni import TRANSCRIBE_QUESTION
 
 IMAGE = {"type": "image"}  # the content part that stands for a picture
 THINKING = 0.7  # of the samples with media think before they answer; the others answer directly
+VOICED = 0.3  # of the clips have a sound, in which a statement is heard
+ALOUD = 0.35  # of the statements are asked about aloud
 RARE = ("compare", "relation")  # kinds of questions that come before others where not all are asked
 TRANSCRIBE = (
     TRANSCRIBE_QUESTION,
@@ -60,11 +63,21 @@ def asked_about(
     """
     messages = []
     for q in questions:
-        thinks = bool(media) and rng.random() < THINKING
+        thinks = bool(media) and q["question"] != TRANSCRIBE_QUESTION and rng.random() < THINKING
         thinking = [thinking_part(heard, seen, q)] if thinks else []
         messages += turn([*media, text_part(q["question"])], q["answer"], *thinking)
         media = []
     return messages
+
+
+def asked_aloud(
+    record: dict, media: list[dict], rng: random.Random, *, heard: list[str] = (), seen: str = ""
+) -> list[dict]:
+    """A spoken question with its answer, in one turn with the media; arguments as of `asked_about`."""
+    asked = record["question"]
+    thinks = rng.random() < THINKING
+    thinking = [thinking_part([*heard, record["text"]], seen, asked)] if thinks else []
+    return turn([*media, sound_part(record)], asked["answer"], *thinking)
 
 
 def picture_sample(record: dict, rng: random.Random) -> dict:
@@ -86,13 +99,22 @@ def photo_sample(record: dict, rng: random.Random, split: str) -> dict:
     return {"messages": messages, "images": [record["image"]], "sounds": []}
 
 
-def clip_sample(record: dict, rng: random.Random) -> dict:
-    """The frames of a clip in one turn, and one to three questions."""
-    asked = rng.sample(record["questions"], min(len(record["questions"]), rng.randint(1, 3)))
-    thought = clip_thinking(Clip.from_dict(record["clip"]))
-    messages = asked_about(asked, [IMAGE] * FRAMES, rng, seen=thought)
+def clip_sample(
+    record: dict, rng: random.Random, voice: dict | None = None, about_voice: list[dict] = ()
+) -> dict:
+    """The frames of a clip in one turn, with its sound if it has one, and one to three questions."""
+    clip, questions = Clip.from_dict(record["clip"]), record["questions"]
+    voices = [voice] if voice else []
+    if voice:
+        spoken = {"question": rng.choice(TRANSCRIBE), "answer": voice["text"]}
+        meanwhile = voice_question(clip, voice["text"], rng)
+        questions = [rng.choice(questions), meanwhile, spoken, *about_voice[:1]]
+    asked = rng.sample(questions, min(len(questions), rng.randint(1, 3)))
+    media = [IMAGE] * FRAMES + [sound_part(one) for one in voices]
+    heard = [one["text"] for one in voices]
+    messages = asked_about(asked, media, rng, heard=heard, seen=clip_thinking(clip))
     images = [record[f"image{i}"] for i in range(FRAMES)]
-    return {"messages": messages, "images": images, "sounds": []}
+    return {"messages": messages, "images": images, "sounds": [one["mel"] for one in voices]}
 
 
 def several_sample(record: dict, rng: random.Random) -> dict:
@@ -115,27 +137,32 @@ def transcript_sample(record: dict, rng: random.Random) -> dict:
 
 def spoken_sample(record: dict, rng: random.Random) -> dict:
     """A spoken question."""
-    asked = record["question"]
-    thinking = [thinking_part([record["text"]], "", asked)] if rng.random() < THINKING else []
-    messages = turn([sound_part(record)], asked["answer"], *thinking)
-    return {"messages": messages, "images": [], "sounds": [record["mel"]]}
+    return {"messages": asked_aloud(record, [], rng), "images": [], "sounds": [record["mel"]]}
 
 
 def spoken_picture_sample(record: dict, scene: dict, rng: random.Random) -> dict:
     """A picture and a spoken question about it."""
-    asked, seen = record["question"], scene_thinking(Scene.from_dict(scene["scene"]))
-    thinking = [thinking_part([record["text"]], seen, asked)] if rng.random() < THINKING else []
-    messages = turn([IMAGE, sound_part(record)], asked["answer"], *thinking)
+    messages = asked_aloud(record, [IMAGE], rng, seen=scene_thinking(Scene.from_dict(scene["scene"])))
     return {"messages": messages, "images": [scene["image"]], "sounds": [record["mel"]]}
 
 
 def statement_sample(
-    records: list[dict], questions: list[dict], rng: random.Random
+    rng: random.Random, records: list[dict], questions: list[dict], aloud: dict | None = None
 ) -> dict:
-    """One or two spoken statements, and typed questions about what was said."""
-    sounds = [sound_part(record) for record in records]
-    messages = asked_about(questions, sounds, rng, heard=[record["text"] for record in records])
-    return {"messages": messages, "images": [], "sounds": [record["mel"] for record in records]}
+    """One or two spoken statements, typed questions about what was said, and perhaps a spoken one.
+
+    That comes after up to two typed ones, or in one turn with the statements.
+    """
+    media, heard = [sound_part(record) for record in records], [record["text"] for record in records]
+    if aloud:
+        questions = questions[: rng.choice((0, 0, 1, 2))]
+    messages = asked_about(questions, media, rng, heard=heard)
+    if aloud and messages:
+        messages += asked_aloud(aloud, [], rng)
+    elif aloud:
+        messages = asked_aloud(aloud, media, rng, heard=heard)
+    sounds = [record["mel"] for record in (*records, *([aloud] if aloud else []))]
+    return {"messages": messages, "images": [], "sounds": sounds}
 
 
 def text_sample(ids: list[int]) -> dict:

@@ -13,6 +13,7 @@ from data.english import article, joined
 from data.speech.statement_questions import NOT_SAID, about, answerable, asked
 from data.speech.statements import overlap, sentence, tables, told
 
+PAIRED = 0.35  # of the statements come in twos
 ORDER = ("first", "second")
 NEITHER = "Neither of them."
 PEOPLE = ("who", "whom")

@@ -12,7 +12,12 @@ import pytest
 
 from data.dialogue.draw import Draw
 from data.shards import ShardReader
-from data.speech.statement_corpus import StatementMaker, build_statements
+from data.speech.statement_corpus import (
+    QuestionMaker,
+    StatementMaker,
+    build_questions,
+    build_statements,
+)
 from data.speech.statement_pairs import NEITHER, Pairs, mentions, pair_questions
 from data.speech.statement_questions import NOT_SAID, asked, check, questions, right, typed_question
 from data.speech.statements import LONGEST, NAMES, names, statement, tables, things
@@ -169,3 +174,23 @@ def test_statements_as_shards(tmp_path):
         assert record["mel"].shape == (128, round(record["seconds"] * 16000) // 160)
         assert record["mel"].dtype == np.uint8 and record["seconds"] <= 8
     assert clips.record(1)["text"] == StatementMaker(5, "train", voices="engines")(1)[0]["text"]
+
+
+@needs_engines
+def test_questions_about_statements_as_shards(tmp_path):
+    """Each is about statements of the folder, which answer it."""
+    stated, folder = tmp_path / "statements", tmp_path / "questions"
+    build_statements(stated, 6, seed=5, voices="engines")
+    build_questions(folder, stated, 8, seed=6, voices="engines")
+    clips, statements = ShardReader(folder), ShardReader(stated)
+    for i in range(8):
+        record = clips[i]
+        about = [statements.record(k)["text"].lower() for k in record["statements"]]
+        asked = record["question"]
+        assert record["text"] == asked["question"] and len(set(record["statements"])) in (1, 2)
+        assert abs(record["mel"].shape[1] - 100 * record["seconds"]) <= 1
+        if asked["kind"] in ("who", "where", "when"):
+            words = set(re.findall("[a-z]+", asked["answer"].lower()))
+            assert any(words & set(re.findall("[a-z]+", text)) for text in about)
+    again = QuestionMaker(6, "train", voices="engines", statements=str(stated))(1)[0]
+    assert clips.record(1)["text"] == again["text"]

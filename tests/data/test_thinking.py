@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from data.scenes.captions import score_caption, sights
+from data.scenes.clips import clip_answer, clip_questions, sample_clip
 from data.scenes.questions import scene_groups
 from data.scenes.sampling import sample_scene
 from data.scenes.scene import Background, Scene, Thing
 from data.scenes.sights import reading_order
-from data.scenes.thinking import scene_thinking
+from data.scenes.thinking import clip_thinking, scene_thinking
 from training import samples
 
 
@@ -101,7 +102,7 @@ def test_two_sounds_and_a_picture_are_thought_about_a_line_each(monkeypatch):
     mel = np.zeros((128, 80), np.uint8)
     records = [{"mel": mel, "text": "A dog."}, {"mel": mel, "text": "Two cats."}]
     asked = [{"question": "Who?", "answer": "A dog.", "rationale": "who yes"}]
-    sample = samples.statement_sample(records, asked, random.Random(0))
+    sample = samples.statement_sample(random.Random(0), records, asked)
     question, answer = sample["messages"]
     assert [part["type"] for part in question["content"]] == ["audio", "audio", "text"]
     assert answer["content"][0]["text"] == "A dog.\nTwo cats.\nQuestion: who yes."
@@ -110,3 +111,48 @@ def test_two_sounds_and_a_picture_are_thought_about_a_line_each(monkeypatch):
     scene = {"scene": SCENE.to_dict(), "image": b""}
     spoken = samples.spoken_picture_sample(record, scene, random.Random(0))
     assert spoken["messages"][1]["content"][0]["text"] == f"How many?\n{scene_thinking(SCENE)}"
+
+
+@pytest.mark.parametrize("share", [0.0, 1.0])
+def test_a_statement_may_be_asked_about_aloud(monkeypatch, share):
+    monkeypatch.setattr(samples, "THINKING", share)
+    texts = ("A dog.", "A cat.")
+    said = [{"mel": np.full((128, 80), i, np.uint8), "text": text} for i, text in enumerate(texts)]
+    typed = [{"question": f"Who {i}?", "answer": "Ann."} for i in range(4)]
+    question = {"question": "Which one?", "answer": "The first one.", "rationale": "a dog the first"}
+    aloud = {"mel": np.full((128, 80), 9, np.uint8), "text": "Which one?", "question": question}
+    lengths = set()
+    for seed in range(40):
+        sample = samples.statement_sample(random.Random(seed), said, typed, aloud)
+        assert [int(mel[0, 0]) for mel in sample["sounds"]] == [0, 1, 9]
+        *before, asked, answer = sample["messages"]
+        lengths.add(len(before) // 2)
+        media = [part["type"] for message in sample["messages"] for part in message["content"]]
+        assert media.count("audio") == 3
+        assert asked["content"][-1]["type"] == "audio"
+        heard = "Which one?\nQuestion: a dog the first."
+        thought = heard if before else f"A dog.\nA cat.\n{heard}"
+        assert [part["text"] for part in answer["content"]] == [thought] * bool(share) + ["The first one."]
+    assert lengths == {0, 1, 2}
+
+
+def test_a_clip_with_a_voice_is_asked_about_both(monkeypatch):
+    monkeypatch.setattr(samples, "THINKING", 1.0)
+    clip = sample_clip(random.Random(3), "train", "shapes", change="left")
+    record = {"clip": clip.to_dict(), "questions": clip_questions(clip, random.Random(0), "train")}
+    record |= {f"image{i}": bytes([i]) for i in range(4)}
+    voice = {"mel": np.zeros((128, 80), np.uint8), "text": "A dog."}
+    about = [{"kind": "who", "question": "Who was it?", "answer": "A dog was it."}]
+    asked, meanwhile = set(), f"while the {clip_answer(clip)[4:-1]}"
+    for seed in range(80):
+        sample = samples.clip_sample(record, random.Random(seed), voice, about)
+        question, answer = sample["messages"][:2]
+        assert [part["type"] for part in question["content"]] == ["image"] * 4 + ["audio", "text"]
+        assert len(sample["images"]) == 4 and len(sample["sounds"]) == 1
+        words, first = question["content"][-1]["text"], answer["content"][0]
+        asked.add((answer["content"][-1]["text"], meanwhile in words))
+        assert (first["type"] == "thinking") == (words != samples.TRANSCRIBE_QUESTION)
+        assert first["type"] == "text" or first["text"] == f"A dog.\n{clip_thinking(clip)}"
+    assert {("A dog.", True), ("A dog.", False), ("A dog was it.", False)} < asked
+    silent = samples.clip_sample(record, random.Random(0))
+    assert not silent["sounds"] and len(silent["messages"][0]["content"]) == 5

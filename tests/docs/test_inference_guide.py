@@ -61,7 +61,7 @@ def test_the_conversation_runs(bench, monkeypatch, capsys):
     assert infer_chat.main(["--max_new_tokens", "12"]) == 0
     shown = capsys.readouterr()
     assert "error" not in shown.err and "TIMING STATISTICS" in shown.out
-    assert "temperature 0.7" in shown.out and "video_sound off" in shown.out  # /set lists all
+    assert "temperature 0.7" in shown.out and "video_sound on" in shown.out  # /set lists all
 
 
 def test_python_blocks_run(bench):

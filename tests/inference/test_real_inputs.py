@@ -5,13 +5,16 @@ import time
 
 import numpy as np
 import pytest
+import torch
 from PIL import Image
 
 from inference.media import load_audio, load_image, load_video
+from inference.omni import VIDEO_QUESTION
 from inference.vad import has_speech
 from inference.waveform import downmix
 from models.errors import UserError
 from models.image import image_to_tensor
+from models.mel import log_mel
 from tests.inference.conftest import speech, tone
 from tests.inference.containers import CONTAINERS, RATE, encode, recording
 from tests.inference.damage import CASES, checkpoint_cases, media_cases, run_all, survive
@@ -142,11 +145,16 @@ def test_the_sample_cases(omni):
     still, phone = (load_video(CASES / name).frames[0] for name in ("still.mp4", "still_phone.mp4"))
     assert still.size == phone.size
     assert np.abs(np.asarray(still, float) - np.asarray(phone, float)).mean() < 8  # turned upright
-    config = omni.config(video_sound=True)
-    asked = omni.take("What did you hear?", video=str(CASES / "talk.mp4"), config=config)
+    talk, config = str(CASES / "talk.mp4"), omni.config()
+    asked = omni.take("What did you hear?", video=talk, config=config)
     assert (len(asked.images), len(asked.sounds)) == (4, 1)
-    config = omni.config(video_sound=False)
-    assert not omni.take("What?", video=str(CASES / "talk.mp4"), config=config).sounds
+    assert omni.take(None, video=talk, config=config).text == VIDEO_QUESTION  # its voice asks nothing
+    question = (load_audio("examples/question.wav"), RATE)
+    aloud = omni.take(None, audio=question, video=talk, config=config)
+    assert aloud.text == "" and len(aloud.sounds) == 2
+    last = log_mel(torch.from_numpy(load_audio(question)))
+    assert torch.equal(aloud.sounds[1].mel, last)  # the question comes after what it is about
+    assert not omni.take("What?", video=talk, config=omni.config(video_sound=False)).sounds
 
 
 def circle(width: int, height: int, ground: str = "white") -> Image.Image:

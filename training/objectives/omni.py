@@ -19,7 +19,7 @@ from data.in_words import HARDER, MORE, in_words
 from data.interleaved import segments
 from data.scenes.build import SEEDS, build_pictures
 from data.scenes.styles import for_training
-from data.speech.statement_corpus import build_statements
+from data.speech.statement_corpus import build_questions, build_statements
 from data.turns import RATIONALE
 from models.audio import AudioEncoder, audio_tokens
 from models.checkpoint import load_strict, read_json, write_json
@@ -36,6 +36,8 @@ from training.packing import pack_samples, stack_media
 from training.records import QUIZ, SPLITS, Records
 from training.remembered import Remembered
 from training.samples import (
+    ALOUD,
+    VOICED,
     chat,
     clip_sample,
     photo_sample,
@@ -49,6 +51,7 @@ from training.samples import (
 )
 
 STATEMENT_SEEDS = {"train": 61, "dev": 62}
+QUESTION_SEEDS = {"train": 63, "dev": 64}  # of spoken questions about statements
 DEV_ITEMS = 64  # of each kind; the token stream has no replies to be right
 KINDS = (
     "picture", "photo", "clip", "several", "spoken_picture", "transcript", "spoken", "statement",
@@ -156,7 +159,9 @@ class OmniObjective:
         elif kind == "photo":
             sample = photo_sample(records.any("photos", rng, split), rng, split)
         elif kind == "clip":
-            sample = clip_sample(records.any("clips", rng, split), rng)
+            voiced = "statement" in self.kinds and rng.random() < VOICED
+            voice = records.voice(rng, split) if voiced else ()
+            sample = clip_sample(records.any("clips", rng, split), rng, *voice)
         elif kind == "several":
             sample = several_sample(records.any("several", rng, split), rng)
         elif kind == "transcript":
@@ -164,7 +169,8 @@ class OmniObjective:
         elif kind == "spoken":
             sample = spoken_sample(records.utterance(kind, rng, split, length), rng)
         elif kind == "statement":
-            sample = statement_sample(*records.statements(rng, split), rng)
+            ask = records.asked_aloud if rng.random() < ALOUD else records.statements
+            sample = statement_sample(rng, *ask(rng, split))
         elif kind == "spoken_picture":
             asked = records.utterance(kind, rng, split, length)
             sample = spoken_picture_sample(asked, records.scene_of(asked, split), rng)
@@ -278,7 +284,10 @@ def prepare(config: dict, paths: Paths) -> None:
     if data["statements"]:
         for split, seed in STATEMENT_SEEDS.items():
             count = data["statements"] if split == "train" else data["held_out"]
-            build_statements(paths.data / f"statements_{split}", count, seed, split, workers)
+            folder = paths.data / f"statements_{split}"
+            build_statements(folder, count, seed, split, workers)
+            asked = paths.data / f"statement_questions_{split}"
+            build_questions(asked, folder, count, QUESTION_SEEDS[split], split, workers)
     if paths.real is not None and not (paths.data / QUIZ).exists():
         write_json(paths.data / QUIZ, {split: quiz(paths.real, split) for split in SPLITS})
 
