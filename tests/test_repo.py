@@ -157,7 +157,7 @@ def test_no_pickle():
 
 def test_packages_keep_their_borders():
     allowed = {"models": {"models"}, "inference": {"models", "inference"},
-               "training": {"models", "training", "data"}, "data": {"data", "models"},
+               "training": {"models", "training", "data", "export"}, "data": {"data", "models"},
                "serving": {"serving", "inference", "models"}}
     for package, friends in allowed.items():
         for path in sources(package):
@@ -182,7 +182,7 @@ def test_code_does_not_grow_unseen():
     """Whoever adds a subsystem raises a ceiling here and says in docs/decisions.md what for."""
     counted = {name: lines for name, (_, lines) in sizes().items()}
     assert counted["reading path"] <= 3_300
-    assert counted["all but tests"] <= 42_742
+    assert counted["all but tests"] <= 42_745
 
 
 def test_shipped_weights_are_small():

@@ -15,6 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from export.hf_tokenizer import write_hf_tokenizer
 from models.checkpoint import read_json, read_tensors, write_json
 from models.errors import Parser, UserError, one_line_errors
 from models.files import replace_folder
@@ -69,6 +70,7 @@ def write_thinker(folder: Path, paths: Paths, preset: str) -> None:
     for name in ("config.json", "model.safetensors", "tokenizer.model"):
         shutil.copy(source / name, folder / name)
     write_json(folder / "generation_config.json", generation_config(folder / "tokenizer.model"))
+    write_hf_tokenizer(folder)
     records = copy_records(folder, paths, TEXT_STAGES)
     write_card(folder, thinker_card(preset, records, weights(folder), real_sets(paths)))
 
@@ -81,6 +83,7 @@ def write_omni(folder: Path, paths: Paths, preset: str) -> None:
     omni.save_pretrained(folder)
     attach_speech(folder, paths)
     shutil.copy(source / "tokenizer.model", folder / "tokenizer.model")
+    write_hf_tokenizer(folder)
     records = copy_records(folder, paths, STAGES)
     write_card(folder, omni_card(preset, records, weights(folder), [*real_sets(paths), *quizzes(paths)]))
 

@@ -5,6 +5,7 @@ import shutil
 from pathlib import Path
 
 import pytest
+from transformers import AutoTokenizer
 
 from inference import Omni
 from inference.speech import Speaker
@@ -15,6 +16,7 @@ from models.frontend import Frontend
 from models.ngram_lm import FILE, NgramLM
 from models.omni import OmniModel
 from models.talker import Talker
+from models.tokenizer import Tokenizer
 from models.vocoder import Vocoder
 from training import export as exporting
 from training.export import export
@@ -52,6 +54,10 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
         assert card.startswith("---\nlicense: apache-2.0\n")
         assert "python train.py thinker --preset nano" in card and "<!-- results:" in card
         assert (folder / "training" / "thinker.json").is_file()
+        theirs = AutoTokenizer.from_pretrained(folder)  # as `transformers` reads it
+        ours = Tokenizer(folder / "tokenizer.model").encode("Hello there!")
+        assert theirs("Hello there!")["input_ids"] == ours
+        assert theirs.chat_template
     assert "fox" in NgramLM.load(omni / FILE).words
     assert OmniModel.from_pretrained(omni).ngram is not None
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
