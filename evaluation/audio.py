@@ -76,7 +76,8 @@ def measure_recorded(asker: Asker, setting: Setting, n: int) -> Measured:
     words = records(ShardReader(folder), n, ("word", "digits"))
     said = transcripts(asker, words, "commands")
     right = [errors == 0 for errors, _ in compared(words, said)]
-    return figures | {"commands/right": rate(right)}
+    digits = [good for good, word in zip(right, words, strict=True) if word["kind"] == "digits"]
+    return figures | {"commands/right": rate(right)} | ({"commands/digits": rate(digits)} if digits else {})
 
 
 @dataclass(frozen=True)

@@ -10,11 +10,10 @@ import re
 from collections.abc import Callable
 from pathlib import Path
 
-from evaluation import speedtables
+from evaluation import picturetables, speedtables
 from evaluation.markdown import (
     MISSING,
     Results,
-    by_kind,
     grid,
     listed,
     names_of,
@@ -59,51 +58,6 @@ def summary(results: Results) -> str:
     )
 
 
-def vision(results: Results) -> str:
-    """Scenes by kind of question with their controls."""
-    head = ["question", "right", "without thinking", "grey picture", "another picture"]
-    columns = ["scene", "direct", "blank", "shuffled", "majority"]
-    return by_kind(results, "vision", [*head, "most frequent answer"], columns)
-
-
-def turns(results: Results) -> str:
-    """Second questions about a picture."""
-    return by_kind(results, "vision", ["second question", "right"], ["followup"])
-
-
-def clips(results: Results) -> str:
-    """Clips by kind of question with their controls."""
-    head = ["question", "right", "grey frames", "frames backwards"]
-    return by_kind(results, "vision", head, ["clip", "clip_blank", "clip_backwards"])
-
-
-def styles(results: Results) -> str:
-    """Known things by other hands, with thinking and without."""
-    rows = [
-        ("drawn by an artist held out (EmojiOne)", "emojione"),
-        ("the same scenes in Noto's drawings", "noto"),
-        ("cut out of unseen photographs, on plain grounds", "cutout_plain"),
-        ("on textured grounds", "cutout_textured"),
-    ]
-    head = ["\"What do you see?\", one known thing", "named", "without thinking"]
-    keys = "style", "style_direct"
-    named = [[what, *(show(results, "vision", f"{key}/{name}") for key in keys)] for what, name in rows]
-    return table(head, named)
-
-
-def photos(results: Results) -> str:
-    """Photographs by set, with the controls of all of them."""
-    rows = [
-        ("10 kinds of things (CIFAR-10)", "photo/cifar10"),
-        ("100 kinds of things (CIFAR-100)", "photo/cifar100"),
-        ("10 kinds of clothing", "photo/clothing_cc0"),
-        ("is it a …? (all sets)", "photo/check"),
-        ("control: another photograph (all sets)", "photo_shuffled/all"),
-        ("control of is it a …?: another photograph", "photo_shuffled/check"),
-    ]
-    return listed(results, "vision", ["photographs, unseen", "right"], rows)
-
-
 def audio(results: Results) -> str:
     """Transcripts of every set."""
     rows = [
@@ -115,9 +69,12 @@ def audio(results: Results) -> str:
     head += ["without the n-gram model", "by the Thinker alone", "pocketsphinx", "ours on its clips"]
     columns = ["wer", "cer", "shuffled", "without_ngram", "without_ctc", "pocketsphinx"]
     columns += ["beside_pocketsphinx"]
-    words = f"{show(results, 'audio', 'commands/right')} right"
-    last = ["recorded single words, unseen speakers", words, *[""] * 6]
-    return grid(results, "audio", head, rows, columns) + f"| {' | '.join(last)} |\n"
+    whole = grid(results, "audio", head, rows, columns)
+    words = ("recorded single words, unseen speakers", "right"), ("of these the digits", "digits")
+    for what, key in words:
+        last = [what, f"{show(results, 'audio', f'commands/{key}')} right", *[""] * 6]
+        whole += f"| {' | '.join(last)} |\n"
+    return whole
 
 
 def long(results: Results) -> str:
@@ -320,7 +277,7 @@ def small_world(results: Results) -> str:
 
 
 TABLES: dict[str, Callable[[Results], str]] = {
-    "summary": summary, "vision": vision, "photos": photos, "styles": styles, "turns": turns, "clips": clips,
+    "summary": summary, **picturetables.TABLES,
     "audio": audio, "long": long, "voices": voices, "joint": joint,
     "sounds": sounds, "text": text, "interleaved": dialogues, "speech": speech,
     "vocoder": vocoder, "speaking": speaking, "codec": codec,

@@ -28,6 +28,9 @@ CONVERSATIONS = 1200
 TYPED = 700  # questions that are typed in other ways, one form each
 EXACT = ("repeat",)  # kinds whose question is not typed otherwise
 WINDOW = 256  # tokens read at once: what the Thinker is trained on
+DISTANCES = (  # other turns between a fact and the question for it
+    (0, 0, "just before"), (1, 3, "1 to 3 turns before"), (4, 99, "4 turns before or more"),
+)
 
 
 def measure(setting: Setting) -> Measured:
@@ -53,7 +56,12 @@ def converse(asker: Asker, count: int, name: str) -> Measured:
         for replies, chat in zip(said, chats, strict=True)
     ]
     chat = [number for number, row in enumerate(right) for _ in row]  # whose turns hang together
-    figures = by_kind(name, kinds, [r for row in right for r in row], chat)
+    marks = [r for row in right for r in row]
+    figures = by_kind(name, kinds, marks, chat)
+    turns = [check.get("after", -1) for chat in chats for check in chat["checks"]]
+    for least, most, what in DISTANCES:
+        if then := [good for good, n in zip(marks, turns, strict=True) if least <= n <= most]:
+            figures[f"{name}/told {what}"] = rate(then)
     figures[f"{name}/first"] = rate([row[0] for row in right])
     if later := [row[1:] for row in right if row[1:]]:
         figures[f"{name}/later"] = grouped_rate(later)

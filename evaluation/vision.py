@@ -10,14 +10,14 @@ from __future__ import annotations
 import random
 from collections import Counter, defaultdict
 
-import torch
 from torch import Tensor
 
 from data.scenes.build import build_pictures
-from data.scenes.clips import FRAMES
+from data.scenes.clips import CHANGES, FRAMES, MOVES
 from data.scenes.scoring import score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another, user_turn
+from evaluation.framed import BLANK, ask_framed, ask_several
 from evaluation.photos import ask_photos
 from evaluation.results import by_kind
 from evaluation.setting import SEED, Measured, Setting
@@ -27,7 +27,7 @@ from training.media import picture
 
 QUESTIONS, CONTROLS = 2000, 500  # scenes asked about, one question each; of them in each control
 FOLLOW_UPS, CLIPS = 500, 300
-BLANK = torch.full((3, 224, 224), 128, dtype=torch.uint8)  # grey
+CHANGED = {change: change for change in CHANGES if change not in MOVES}  # the others move
 
 
 def measure(setting: Setting) -> Measured:
@@ -39,6 +39,7 @@ def measure(setting: Setting) -> Measured:
     figures = ask_scenes(asker, ShardReader(scenes), setting)
     figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
     figures |= ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
+    figures |= ask_framed(asker, ShardReader(scenes), setting) | ask_several(asker, setting)
     return figures | ask_styles(asker, setting) | ask_photos(asker, setting)
 
 
@@ -98,7 +99,10 @@ def ask_follow_ups(asker: Asker, scenes: ShardReader, count: int) -> Measured:
 
 
 def ask_clips(asker: Asker, clips: ShardReader, count: int) -> Measured:
-    """What changes in four frames; controls: grey frames, and the frames backwards."""
+    """What changes in four frames, by kind of question and by what changes.
+
+    Controls: grey frames, the frames backwards, and in an order that no change has.
+    """
     rng = random.Random(SEED)
     n = min(count, len(clips))
     questions = [rng.choice(clips.record(i)["questions"]) for i in range(n)]
@@ -108,10 +112,15 @@ def ask_clips(asker: Asker, clips: ShardReader, count: int) -> Measured:
         "clip": frames,
         "clip_blank": [[BLANK] * FRAMES] * n,
         "clip_backwards": [images[::-1] for images in frames],
+        "clip_shuffled": [[images[k] for k in (2, 0, 3, 1)] for images in frames],
     }
+    changes = [CHANGED.get(clips.record(i)["clip"]["change"], "moves") for i in range(n)]
     figures: Measured = {}
     for name, shown in sources.items():
         pairs = zip(questions, shown, strict=True)
         turns = [user_turn(q["question"], images) for q, images in pairs]
-        figures |= by_kind(name, kinds, graded(asker.ask(turns, name), questions))
+        right = graded(asker.ask(turns, name), questions)
+        figures |= by_kind(name, kinds, right)
+        if shown is frames:
+            figures |= by_kind("clip_change", changes, right)
     return figures

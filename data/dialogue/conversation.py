@@ -142,7 +142,7 @@ def _several(draw: Draw, count: int, without: tuple[str, ...] = ()) -> Iterator[
 
 def _telling(draw: Draw) -> list[tuple[str, Turn]]:
     """The user tells facts, talks of other things, and asks for what was told."""
-    facts = UserFacts(draw)
+    facts, at = UserFacts(draw), {}  # the turn after that which told a fact
     said: list[tuple[str, Turn]] = []
 
     def others(most: int) -> None:
@@ -153,12 +153,14 @@ def _telling(draw: Draw) -> list[tuple[str, Turn]]:
 
     for _ in range(draw.pick((1, 1, 1, 2, 3))):
         said.append(("fact", facts.tell()))
+        at = dict.fromkeys(facts.known, len(said)) | at
         others(2)
     if draw.chance() < 0.35:
         said.append(("fact", facts.correct()))
+        at |= dict.fromkeys(facts.corrected, len(said))
         others(2)
     for key in draw.rng.sample(list(facts.known), len(facts.known)):
-        said.append(("fact", facts.ask(key)))
+        said.append(("fact", facts.ask(key)._replace(after=len(said) - at[key])))
     if draw.chance() < 0.3:
         said.append(("no_fact", facts.ask_unknown()))
     return said

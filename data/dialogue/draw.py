@@ -29,11 +29,13 @@ class Turn(NamedTuple):
     keep: bool = False  # the exact characters of the question matter: no casual variation
     kind: str = ""  # where it is another than that of its maker
     rule: tuple = ()  # of scoring.py, where more is right than can be listed
+    after: int | None = None  # turns between a fact that the user told and this question for it
 
     def check(self, kind: str) -> dict:
         """What is right: {"kind", "answer", "accept"}, and "rule" where there is one."""
         right = {"kind": self.kind or kind, "answer": self.answer, "accept": list(self.accept)}
-        return right | ({"rule": list(self.rule)} if self.rule else {})
+        right |= {"rule": list(self.rule)} if self.rule else {}
+        return right | ({} if self.after is None else {"after": self.after})
 
 
 @lru_cache(maxsize=4096)

@@ -45,7 +45,7 @@ def score_turn(reply: str, check: dict) -> bool:
 
 
 def is_story(reply: str, thing: str) -> bool:
-    """At least five sentences, none of them twice, and the thing is in it."""
+    """At least five sentences, none of them twice, and the thing is in it, of which training tells none."""
     sentences = [" ".join(normalise(s)) for s in re.split(r"[.!?]+", reply)]
     sentences = [s for s in sentences if s]
     names = "|".join(map(re.escape, (thing, plural(thing))))

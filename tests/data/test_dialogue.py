@@ -84,6 +84,9 @@ def test_stories_are_many_and_keep_the_rule() -> None:
     once = "A cat sat. It ate. It ran. It slept. It woke."
     assert scoring.is_story(once, "cat") and not scoring.is_story(once, "dog")
     assert not scoring.is_story(once.replace("It ran.", "It ate."), "cat")
+    draws = [Draw(random.Random(4), split) for split in ("train", "test")]
+    train, test = ({stories.story(draw)[0].rule[1] for _ in range(900)} for draw in draws)
+    assert len(test) > 2 and not train & test  # so no story that is right is one of training's
     away = "She has been there. It ate. It ran. It slept. It woke."
     assert not scoring.is_story(away, "bee") and scoring.is_story(away.replace("been", "bees"), "bee")
 

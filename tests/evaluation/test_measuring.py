@@ -2,19 +2,23 @@
 
 from __future__ import annotations
 
+import io
 import random
 
 import numpy as np
 import pytest
 import torch
+from PIL import Image, ImageOps
 
 from data.scenes.build import build_pictures
 from data.scenes.clips import FRAMES
+from data.scenes.render import render
 from data.shards import ShardReader
-from evaluation import audio, joint, text, vision
+from evaluation import audio, framed, joint, styles, text, vision
 from evaluation.asking import user_turn
 from evaluation.setting import SEED, Setting
 from inference.prompt import UserTurn
+from models.image import image_to_tensor
 from training.media import picture
 
 SCENES, CLIPS = 24, 12
@@ -92,6 +96,64 @@ def test_clips_are_right_by_their_frames_in_order(setting):
     figures = vision.ask_clips(knowing, clips, CLIPS)
     assert figures["clip/all"].value > 0.5
     assert figures["clip_blank/all"].value == figures["clip_backwards/all"].value == 0.0
+    assert figures["clip_shuffled/all"].value == 0.0
+    by_change = {key: figure for key, figure in figures.items() if key.startswith("clip_change/")}
+    found = [clips.record(i)["clip"]["change"] for i in range(CLIPS)]
+    moves = sum(change in ("left", "right", "up", "down") for change in found)
+    assert by_change["clip_change/moves"].n == moves and by_change["clip_change/all"].n == CLIPS
+    still = by_change.get("clip_change/still")
+    assert (still.n if still else 0) == found.count("still")
+
+
+def test_scenes_on_other_grounds_are_the_same_scenes(setting):
+    scenes, knowing = ShardReader(setting.data_dir / "scenes_test"), Knowing()
+    for i in range(SCENES):
+        image = Image.open(io.BytesIO(scenes[i]["image"])).convert("RGB")
+        for question in scenes.record(i)["questions"]:
+            for change in (Image.Image.copy, framed.GROUNDS["wide"], ImageOps.grayscale):
+                knowing.learn(question["answer"], question["question"], [image_to_tensor(change(image))])
+    figures = framed.ask_framed(knowing, scenes, setting)
+    assert figures["framed/plain"].value == figures["framed/in_colour"].value == 1.0
+    assert figures["framed/wide"].value == figures["framed/grey"].value == 1.0
+    assert figures["framed/tall"].n == SCENES > figures["framed/grey"].n == figures["framed/in_colour"].n > 0
+    assert framed.colourless({"kind": "where", "question": "Where is the dog?", "answer": "On the left."})
+    for asked in ("Where is the red dog?", "What color is it?"):
+        assert not framed.colourless({"kind": "where", "question": asked, "answer": "On the left."})
+
+
+def test_a_ground_keeps_its_picture_whole():
+    image = Image.fromarray(np.random.default_rng(0).integers(0, 255, (60, 60, 3), dtype=np.uint8))
+    wide, tall = framed.GROUNDS["wide"](image), framed.GROUNDS["tall"](image)
+    assert wide.size == (132, 60) and tall.size == (60, 132)
+    assert wide.crop((36, 0, 96, 60)).tobytes() == tall.crop((0, 36, 60, 96)).tobytes() == image.tobytes()
+    assert wide.getpixel((0, 0)) == (255, 255, 255) and tall.getpixel((0, 0)) == (0, 0, 0)
+
+
+def test_several_pictures_are_needed_all(setting):
+    build_pictures(setting.data_dir / "several_test", framed.SETS, SEED, "test", "several", workers=1)
+    sets, knowing = ShardReader(setting.data_dir / "several_test"), Knowing()
+    for i in range(len(sets)):
+        images = [picture(sets[i][f"image{k}"]) for k in range(len(sets.record(i)["scenes"]))]
+        for question in sets.record(i)["questions"]:
+            knowing.learn(question["answer"], question["question"], images)
+    figures = framed.ask_several(knowing, setting)
+    assert figures["several/all"].value == 1.0 and figures["several/all"].n == framed.SETS
+    assert figures["several_blank/all"].value == 0.0
+
+
+def test_a_named_thing_is_right_in_its_own_picture():
+    scenes = styles.drawn("noto", 8)
+    assert all(len(scene.things) == 1 and scene.things[0].drawing.style == "noto" for scene in scenes)
+    images = [image_to_tensor(render(scene)) for scene in scenes]
+    knowing = Knowing()
+    for scene, image in zip(scenes, images, strict=True):
+        knowing.learn(f"A {scene.things[0].name}.", styles.QUESTION, [image])
+    assert all(styles.named(knowing, scenes, images, ""))
+    others = styles.named(knowing, scenes, images[1:] + images[:1], "")
+    assert sum(others) == sum(
+        one.things[0].name == other.things[0].name
+        for one, other in zip(scenes, scenes[1:] + scenes[:1], strict=True)
+    )
 
 
 def test_a_sound_is_right_by_its_own_words():
@@ -135,6 +197,24 @@ def test_conversations_are_right_by_their_own_question():
     assert figures["talk/all"].value > 0.9  # a question of two conversations has two answers
     assert figures["talk/shuffled"].value < 0.1
     assert figures["talk/all"].n == sum(len(chat["checks"]) for chat in chats)
+    by_distance = [figures[f"talk/told {what}"] for *_, what in text.DISTANCES]
+    facts = [c for chat in chats for c in chat["checks"] if "after" in c]
+    assert sum(figure.n for figure in by_distance) == len(facts) > 5
+
+
+def test_a_fact_is_asked_for_as_many_turns_later_as_is_said():
+    rng = random.Random(3)
+    far = set()
+    for _ in range(300):
+        chat = text.sample_conversation(rng, "test")
+        answers = [m["content"] for m in chat["messages"] if m["role"] == "assistant"]
+        for place, check in enumerate(chat["checks"]):
+            if "after" in check:
+                told = place - check["after"] - 1  # its reply says the fact again
+                short = check["answer"].rstrip(".").split()[-1]
+                assert short in answers[told] or "Nice to meet you" in answers[told], (answers, place)
+                far.add(check["after"])
+    assert {0, 1, 2, 3, 4, 5} <= far
 
 
 def test_spoken_questions_need_their_picture(setting):
