@@ -17,8 +17,8 @@ from itertools import islice
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
+from data.progress import progress
 from models.errors import UserError
 from models.files import replacing
 
@@ -197,7 +197,7 @@ def generate(
     job = partial(write_shard, folder=folder, make=make, count=count, shard_size=shard_size)
     workers = min(workers or os.cpu_count() or 1, len(todo))
     done = sum(sizes[n] for n in shards if n not in todo)
-    with tqdm(total=count, initial=done, desc=desc, unit="item") as bar:
+    with progress(total=count, initial=done, desc=desc, unit="item") as bar:
         if workers == 1:
             for number in todo:
                 bar.update(job(number))

@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from data.progress import progress
 from inference.generation import generate_batch
 from inference.omni import Omni
 from inference.prompt import Picture, Prompt, Sound, UserTurn
@@ -59,7 +59,7 @@ class Asker:
         """Ids of every answer; prompts of like length share a batch, so that little is padding."""
         order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
         replies: list[list[int]] = [[] for _ in prompts]
-        with torch.inference_mode(), tqdm(total=len(prompts), desc=desc) as bar:
+        with torch.inference_mode(), progress(total=len(prompts), desc=desc) as bar:
             for start in range(0, len(order), BATCH):
                 picks = order[start : start + BATCH]
                 made = generate_batch(

@@ -11,12 +11,11 @@ import random
 from collections import defaultdict
 from dataclasses import dataclass
 
-from tqdm import tqdm
-
 from data.dialogue.chitchat import CHITCHAT
 from data.dialogue.conversation import score_turn
 from data.dialogue.out_of_scope import quiz
 from data.interleaved import Segment, segments
+from data.progress import progress
 from data.scenes.build import build_pictures
 from data.scenes.photos import build_photos
 from data.scenes.scoring import normalise, score
@@ -57,7 +56,7 @@ def measure(setting: Setting) -> Measured:
     figures: Measured = {}
     for name, shown in (("dialogue", dialogues), ("dialogue_shuffled", exchanged(dialogues))):
         pairs = zip(dialogues, shown, strict=True)
-        held = [hold(omni, asked, seen, known) for asked, seen in tqdm(list(pairs), desc=name)]
+        held = [hold(omni, asked, seen, known) for asked, seen in progress(list(pairs), desc=name)]
         figures |= counted(name, held)
     return figures
 

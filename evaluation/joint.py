@@ -8,9 +8,8 @@ judged by ear.
 
 from __future__ import annotations
 
-from tqdm import tqdm
-
 from data.dialogue.conversation import score_turn
+from data.progress import progress
 from data.scenes.build import build_pictures
 from data.scenes.scoring import Question, score
 from data.shards import ShardReader
@@ -104,7 +103,7 @@ def aloud(
     that answered another question.
     """
     fit = [i for i, answer in enumerate(answers) if spoken_words(answer) and knows(answer)]
-    waves = [speaker.speak(answers[i], seed=SEED)[0] for i in tqdm(fit, desc="answering aloud")]
+    waves = [speaker.speak(answers[i], seed=SEED)[0] for i in progress(fit, desc="answering aloud")]
     written = {" ".join(spoken_words(answers[i])): answers[i] for i in fit}
     said = hear(waves, workers, "judging answers", list(written.values()))
     texts = [written.get(words, words) for words in said]

@@ -11,8 +11,8 @@ from collections.abc import Callable
 from functools import lru_cache, partial
 
 import numpy as np
-from tqdm import tqdm
 
+from data.progress import progress
 from evaluation.words import spoken_words
 from models.errors import needed
 from models.mel import SAMPLE_RATE
@@ -63,6 +63,6 @@ def hear(
 def shared_out(job: Callable, items: list, workers: int, desc: str) -> list:
     """`job` of every item, in so many processes, with a bar of progress."""
     if workers == 1:
-        return list(tqdm(map(job, items), desc=desc, total=len(items)))
+        return list(progress(map(job, items), desc=desc, total=len(items)))
     with multiprocessing.get_context("spawn").Pool(workers) as pool:
-        return list(tqdm(pool.imap(job, items), desc=desc, total=len(items)))
+        return list(progress(pool.imap(job, items), desc=desc, total=len(items)))

@@ -13,8 +13,8 @@ from collections.abc import Callable
 from difflib import SequenceMatcher
 
 import numpy as np
-from tqdm import tqdm
 
+from data.progress import progress
 from evaluation.audio import NOISE_DB, maker
 from evaluation.results import Figure, error_rate, grouped_rate, mean, rate
 from evaluation.setting import SEED, Measured, Setting
@@ -30,14 +30,14 @@ def measure(setting: Setting) -> Measured:
     """Figures of each way of joining, and what voice activity costs."""
     omni = Omni.from_pretrained(setting.ckpt_dir)
     n, figures = setting.count(SENTENCES), {}
-    quiet = [maker(setting).wave(i) for i in tqdm(range(n), desc="sentences")]
+    quiet = [maker(setting).wave(i) for i in progress(range(n), desc="sentences")]
     truth = [record["text"] for record, _ in quiet]
     waves = [wave for _, wave in quiet]
     alone = said_alone(omni, waves, "one by one")
     figures["alone/in_order"] = in_order(truth, alone)
     figures["vad/quiet"] = error_rate(errors(truth, alone))
     figures["vad_off/quiet"] = error_rate(errors(truth, said_alone(omni, waves, "no VAD", False)))
-    noisy = [maker(setting, NOISE_DB).wave(i)[1] for i in tqdm(range(n), desc="noisy")]
+    noisy = [maker(setting, NOISE_DB).wave(i)[1] for i in progress(range(n), desc="noisy")]
     for name, vad in (("vad", True), ("vad_off", False)):
         said = said_alone(omni, noisy, f"noisy, {name}", vad)
         figures[f"{name}/noisy"] = error_rate(errors(truth, said))
@@ -49,7 +49,7 @@ def measure(setting: Setting) -> Measured:
 
 def said_alone(omni: Omni, waves: list[np.ndarray], desc: str, vad: bool = True) -> list[str]:
     """Transcripts of the sentences one by one."""
-    return [omni.transcribe((wave, SAMPLE_RATE), vad=vad) for wave in tqdm(waves, desc=desc)]
+    return [omni.transcribe((wave, SAMPLE_RATE), vad=vad) for wave in progress(waves, desc=desc)]
 
 
 def joined(

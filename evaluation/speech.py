@@ -13,8 +13,8 @@ from functools import partial
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
+from data.progress import progress
 from data.speech import sentences as corpus
 from data.speech.teachers import SHIPPED
 from data.speech.tts import aligned
@@ -65,7 +65,7 @@ def talkers(speaker: Speaker, setting: Setting, taught: dict[str, list[Said]]) -
     for (voice, said), chosen in zip(taught.items(), texts(setting).values(), strict=False):
         spoken = [
             say(speaker, text, voice, seconds)
-            for text in tqdm(chosen[: setting.count(SENTENCES)], desc=f"{voice} speaks")
+            for text in progress(chosen[: setting.count(SENTENCES)], desc=f"{voice} speaks")
         ]
         heard = judged(spoken, setting.workers, voice)
         figures |= Heard.figures(f"talker_{voice}", heard)

@@ -11,8 +11,8 @@ import time
 
 import torch
 from torch import Tensor
-from tqdm import tqdm
 
+from data.progress import progress
 from evaluation.codebooks import encoded
 from evaluation.fidelity import Waves, liked, understood
 from evaluation.results import mean
@@ -32,7 +32,7 @@ def measure(setting: Setting) -> Measured:
     found = ways(speaker)
     true, made = [], {f"{codec}{name}": [] for codec in ("", "codec_") for name in found}
     with torch.inference_mode():
-        for wave, codes in tqdm(spoken, desc="vocoders"):
+        for wave, codes in progress(spoken, desc="vocoders"):
             true.append(wave.numpy())
             for codec, source in (("", log_mel(wave)[None]), ("codec_", speaker.codec.decode(codes[None]))):
                 for name, way in found.items():

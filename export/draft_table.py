@@ -12,9 +12,8 @@ from collections.abc import Iterator
 from itertools import chain
 from pathlib import Path
 
-from tqdm import tqdm
-
 from data.dialogue.conversation import sample_conversation
+from data.progress import progress
 from data.scenes.build import SEEDS, MakeScene
 from inference.generation import generate_batch
 from inference.omni import Omni
@@ -55,7 +54,7 @@ def own_answers(folder: Path, count: int) -> Iterator[tuple[list[int], list[int]
         end = rng.choice([i for i, message in enumerate(messages) if message["role"] == "assistant"])
         prompts.append(omni.tokenizer.encode_chat(messages[:end]))
     prompts.sort(key=len)  # rows of nearly one length
-    for start in tqdm(range(0, count, ROWS), desc="answering", unit=f" x {ROWS}"):
+    for start in progress(range(0, count, ROWS), desc="answering", unit=f" x {ROWS}"):
         group = prompts[start : start + ROWS]
         replies = generate_batch(omni.model, [Prompt(ids) for ids in group], config, omni.tokenizer)
         for ids, reply in zip(group, replies, strict=True):
@@ -78,7 +77,7 @@ def main(argv: list[str] | None = None) -> int:
         raise UserError("--conversations, --scenes and --answers must be 0 or more")
     check_path(args.out, (".safetensors",), "the table")
     tokenizer = Tokenizer(args.ckpt_dir / "tokenizer.model")
-    chats = tqdm(training_chats(args.conversations, args.scenes), desc="counting", unit=" chats")
+    chats = progress(training_chats(args.conversations, args.scenes), desc="counting", unit=" chats")
     texts = (tokenizer.encode_chat_targets(messages) for messages in chats)
     table = DraftTable.count(chain(texts, own_answers(args.ckpt_dir, args.answers)))
     table.save(args.out)

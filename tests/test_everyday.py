@@ -240,3 +240,34 @@ def test_entry_points_let_waiting_threads_sleep(name):
         assert 'os.environ.setdefault("OMP_NUM_THREADS", "1")' in text[place:].split("\n\n")[0]
     ours = "models|inference|training|evaluation|serving|benchmarks|torch"
     assert 0 <= place < re.search(rf"^(from|import) ({ours})\b", text, re.MULTILINE).start()
+
+
+HIDE = """
+import runpy, sys
+
+class Hidden:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in sys.argv[1].split(","):
+            raise ModuleNotFoundError(f"No module named {name!r}", name=name)
+
+sys.meta_path.insert(0, Hidden())
+sys.argv = sys.argv[2:]
+runpy.run_module(sys.argv[0], run_name="__main__", alter_sys=True)
+"""
+DEVELOPERS = "tqdm,tensorboard,scipy,pocketsphinx,pystoi,gguf,matplotlib,transformers,onnx,fastapi"
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["train thinker --preset nano --runs_dir {0}/runs --data_dir {0}/data", "benchmark cache",
+     "data.speech.pronunciations --help", "export.draft_table --out {0}/draft.safetensors",
+     "training.export --preset nano --runs_dir {0}/runs --out {0}/out", "serve", "evaluation.small_world"],
+)
+def test_a_package_that_only_development_needs_is_told_in_one_line(command, tmp_path):
+    """With what `requirements.txt` brings, a command works or says in one line what it misses."""
+    words = command.format(tmp_path).split()
+    done = subprocess.run(
+        [sys.executable, "-c", HIDE, DEVELOPERS, *words], cwd=ROOT, capture_output=True, encoding="utf-8"
+    )
+    assert "Traceback" not in done.stderr
+    assert done.returncode in (0, 2) and (done.returncode == 0 or done.stderr.startswith("error: "))

@@ -9,6 +9,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+from models.errors import needed
 from models.files import replacing
 
 
@@ -46,6 +47,7 @@ class RunLog:
 
     def __init__(self, run_dir: Path, step: int) -> None:
         # Imported late: TensorBoard takes seconds to import and only this process needs it.
+        needed("tensorboard", "the log of a run", "-r requirements-dev.txt")
         from torch.utils.tensorboard import SummaryWriter
 
         self.run_dir = run_dir

@@ -22,8 +22,8 @@ from typing import Any
 
 import numpy as np
 import torch
-from tqdm import tqdm
 
+from data.progress import progress
 from models.audio import StridedConv
 from models.block import Block
 from models.errors import UserError
@@ -93,7 +93,7 @@ class Trainer:
         start, bar = self.step, None
         handlers = {s: signal.signal(s, self._on_signal) for s in (signal.SIGTERM, signal.SIGINT)}
         try:
-            bar = tqdm(
+            bar = progress(
                 total=config.steps,
                 initial=self.step,
                 desc=self.identity["stage"],
@@ -109,7 +109,7 @@ class Trainer:
                 if self.step % config.log_every == 0 or self.step == config.steps:
                     self._log(log, bar)
                 if self.step % config.validate_every == 0 or self.step == config.steps:
-                    self._validate(log)
+                    self._validate(log, bar)
                 if stop:
                     raise Stopped(f"stopped at step {self.step} of {config.steps}; state saved")
             self._save(STATE)
@@ -185,7 +185,7 @@ class Trainer:
             optimizer.step()
             optimizer.zero_grad(set_to_none=True)
 
-    def _log(self, log: RunLog | None, bar: tqdm) -> None:
+    def _log(self, log: RunLog | None, bar) -> None:
         values = means(self.world.gather(self.sums.numbers()))
         (step, then), now = self.logged, time.monotonic()
         self.logged = (self.step, now)
@@ -195,7 +195,7 @@ class Trainer:
             log.write(self.step, "train", values)
             bar.set_postfix(loss=f"{values['loss']:.4f}", refresh=False)
 
-    def _validate(self, log: RunLog | None) -> None:
+    def _validate(self, log: RunLog | None, bar) -> None:
         self._refresh()
         with torch.no_grad():
             if log is not None:
@@ -203,7 +203,7 @@ class Trainer:
                     values = {k: float(v) for k, v in self.objective.validate().items()}
                 log.write(self.step, "dev", values)
                 shown = ", ".join(f"{k} {v:.4g}" for k, v in values.items())
-                tqdm.write(f"{self.identity['stage']} step {self.step}: dev {shown}", sys.stderr)
+                bar.write(f"{self.identity['stage']} step {self.step}: dev {shown}", sys.stderr)
             self.world.barrier()
         self.model.train()
         self.logged = (self.step, time.monotonic())

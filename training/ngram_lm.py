@@ -16,9 +16,9 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import numpy as np
-from tqdm import tqdm
 
 from data.dialogue.conversation import user_sentences
+from data.progress import progress
 from data.scenes.build import SEEDS, MakeScene
 from data.shards import ShardReader
 from data.speech import sentences
@@ -195,6 +195,6 @@ def build_ngrams(sizes: dict, spoken: Iterable[str], path: Path) -> None:
         sizes: how many words, bigrams and trigrams are kept.
     """
     sizes = {name: sizes[name] for name in ("vocabulary", "bigrams", "trigrams")}
-    model = count_ngrams(tqdm(spoken, desc="n-grams", unit=" sentences"), **sizes)
+    model = count_ngrams(progress(spoken, desc="n-grams", unit=" sentences"), **sizes)
     model.save(path)
     print(f"n-grams: {path}, {sum(len(level.logs) for level in model.levels):,}")

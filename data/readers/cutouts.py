@@ -15,11 +15,11 @@ from pathlib import Path
 
 import numpy as np
 from PIL import Image, ImageFilter
-from scipy import ndimage
 
 from data.readers.drawings import SIDE, path_of, save_sprites
 from data.readers.photos import Photo, photos, present
 from data.scenes.styles import PHOTOGRAPHED
+from models.errors import needed
 
 GROUND = "ground"  # the name of photographs that serve as grounds
 GROUNDS = 400
@@ -38,6 +38,11 @@ def _rim(plane: np.ndarray) -> np.ndarray:
     return np.concatenate([plane[0], plane[-1], plane[:, 0], plane[:, -1]])
 
 
+def label(*given) -> tuple[np.ndarray, int]:
+    """The parts of a mask that hang together, numbered, and how many: scipy.ndimage's `label`."""
+    return needed("scipy.ndimage", "cutting things out", "-r requirements-dev.txt").label(*given)
+
+
 def ground_mask(pixels: np.ndarray) -> np.ndarray | None:
     """Where the ground of a photograph is; None where it is not even. (H, W, 3) -> bool (H, W)"""
     rim = _rim(pixels).astype(np.float32)
@@ -45,7 +50,7 @@ def ground_mask(pixels: np.ndarray) -> np.ndarray | None:
     apart = np.abs(rim - middle).max(1)
     if np.mean(apart < LIKE) < 0.85 or rim[apart < LIKE].std(0).max() > EVEN:
         return None
-    parts, _ = ndimage.label(np.abs(pixels - middle).max(2) < LIKE)  # (H, W); 0 is the thing
+    parts, _ = label(np.abs(pixels - middle).max(2) < LIKE)  # (H, W); 0 is the thing
     return np.isin(parts, np.setdiff1d(_rim(parts), [0]))
 
 
@@ -54,7 +59,7 @@ def thing_mask(pixels: np.ndarray) -> np.ndarray | None:
     ground = ground_mask(pixels)
     if ground is None or _rim(~ground).mean() > CROPPED:
         return None
-    parts, count = ndimage.label(~ground, ANY_SIDE)
+    parts, count = label(~ground, ANY_SIDE)
     sizes = np.bincount(parts.ravel(), minlength=2)[1:]
     if not count or sizes.max() < WHOLE * sizes.sum():
         return None

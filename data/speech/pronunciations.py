@@ -9,8 +9,7 @@ import random
 from collections.abc import Sequence
 from pathlib import Path
 
-from tqdm import tqdm
-
+from data.progress import progress
 from data.speech.tts import aligned
 from models.files import replacing
 
@@ -27,7 +26,7 @@ def build_lexicon(path: str | Path, words: Sequence[str]) -> int:
     path.parent.mkdir(parents=True, exist_ok=True)
     count = 0
     with replacing(path) as temporary, temporary.open("w", encoding="utf-8") as file:
-        for word in tqdm(dict.fromkeys(words), desc="lexicon", unit="word"):
+        for word in progress(dict.fromkeys(words), desc="lexicon", unit="word"):
             phones = aligned.word_phones(word)
             if phones:
                 line = {"word": word, "phones": phones, "split": lexicon_split(word)}
