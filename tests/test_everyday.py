@@ -244,10 +244,11 @@ def test_entry_points_let_waiting_threads_sleep(name):
 
 HIDE = """
 import runpy, sys
+hidden = sys.argv[1].split(",")
 
 class Hidden:
     def find_spec(self, name, path=None, target=None):
-        if name.partition(".")[0] in sys.argv[1].split(","):
+        if name.partition(".")[0] in hidden:
             raise ModuleNotFoundError(f"No module named {name!r}", name=name)
 
 sys.meta_path.insert(0, Hidden())
