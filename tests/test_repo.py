@@ -158,8 +158,8 @@ def test_no_pickle():
 # Of our packages, or single modules of them, what each may import; itself besides.
 BORDERS = {
     "models": set(),
-    "data": {"models.checkpoint", "models.errors", "models.files", "models.image", "models.mel", "models.resnet",
-             "models.tokenizer"},
+    "data": {"models.checkpoint", "models.errors", "models.files", "models.image", "models.mel",
+             "models.resnet", "models.tokenizer"},
     "inference": {"models"},
     "training": {"models", "data", "export.hf_tokenizer"},
     "serving": {"inference", "models"},

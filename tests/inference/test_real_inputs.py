@@ -137,9 +137,12 @@ def test_no_speech_is_an_answer_and_an_empty_transcript(omni):
 def test_the_sample_cases(omni):
     for name in ("ok.heic", "exif_bad.png", "exif_garbage.jpg", "bluesquare.png", "wide_circle.png"):
         assert load_image(CASES / name).mode == "RGB"
-    for name in ("cut_download.webp", "fuzz_jpeg_39.jpg", "fuzz_othr_1.ico", "fuzz_webp_0.webp"):
+    for name in ("cut_download.webp", "fuzz_jpeg_39.jpg", "fuzz_othr_1.ico", "fuzz_webp_0.webp",
+                 "fuzz_png_29.png"):
         with pytest.raises(UserError):
             load_image(CASES / name)
+    with pytest.raises(UserError, match="no frame that can be decoded"):
+        load_video(CASES / "fscut.mp4")
     for name in ("hdr_0.wav", "phase_opposite_8k.wav", "talk.mp4"):
         assert has_speech(load_audio(CASES / name))
     still, phone = (load_video(CASES / name).frames[0] for name in ("still.mp4", "still_phone.mp4"))

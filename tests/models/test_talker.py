@@ -5,8 +5,13 @@ import torch
 import torch.nn.functional as F
 
 from models.alignment import align
+from models.codec import CodecConfig, MelCodec
 from models.errors import UserError
+from models.frontend import Frontend
 from models.talker import Script, Talker, TalkerConfig, draw
+from models.vocoder import Vocoder, VocoderConfig
+from training.config import load_preset
+from training.objectives.talker import frontend_config
 
 SMALL = TalkerConfig(
     hidden_size=32, num_hidden_layers=2, num_attention_heads=2, num_key_value_heads=1, head_dim=16,
@@ -131,5 +136,14 @@ def test_without_codebooks_it_refuses():
         Talker(SMALL).generate(*sentence(4))
 
 
-def test_parameter_budget():
-    assert sum(p.numel() for p in Talker(TalkerConfig()).parameters()) <= 3_500_000
+def test_the_speaking_parts_of_the_preset_take_24_mb_at_most():
+    """Text front end, Talker, codec and vocoder together, in bf16."""
+    preset = load_preset("tiny")
+    sizes = dict(preset["talker"]["model"])
+    parts = (
+        Frontend(frontend_config(sizes.pop("frontend"))), Talker(TalkerConfig(**sizes)),
+        MelCodec(CodecConfig(**preset["codec"]["model"])),
+        Vocoder(VocoderConfig(**preset["vocoder"]["model"])),
+    )
+    numbers = sum(tensor.numel() for part in parts for tensor in part.state_dict().values())
+    assert 20e6 < 2 * numbers <= 24e6
