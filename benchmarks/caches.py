@@ -38,16 +38,15 @@ def text_bits(thinker, tokenizer, kind: str | None = None, chunk: int = 32) -> f
     """Bits per byte of held-out conversations that are read through a cache of this kind."""
     rows = held_out(tokenizer)
     cache = thinker.new_cache(rows.shape[0], rows.shape[1], kind)
-    nats = 0.0
-    for ids, targets in zip(rows[:, :-1].split(chunk, 1), rows[:, 1:].split(chunk, 1)):
-        logits = thinker(input_ids=ids, cache=cache).float()  # (B, chunk, V)
-        nats += float(
-            torch.nn.functional.cross_entropy(
-                logits.flatten(0, 1), targets.flatten(), reduction="sum"
-            )
-        )
+    parts = [thinker(input_ids=ids, cache=cache).float() for ids in rows[:, :-1].split(chunk, 1)]
+    return bits(torch.cat(parts, 1), rows, tokenizer)
+
+
+def bits(logits: torch.Tensor, rows: torch.Tensor, tokenizer) -> float:
+    """Bits per byte of texts, rows (B, T + 1), by the logits after each of their tokens (B, T, V)."""
+    nats = torch.nn.functional.cross_entropy(logits.flatten(0, 1), rows[:, 1:].flatten(), reduction="sum")
     size = sum(len(tokenizer.decode(row).encode()) for row in rows[:, 1:].tolist())
-    return nats / math.log(2) / size
+    return float(nats) / math.log(2) / size
 
 
 def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
@@ -56,13 +55,17 @@ def bench_cache(omni: Omni, rounds: int, tokens: int) -> dict:
     limit = thinker.config.max_position_embeddings
     prompt = Prompt(text_ids(omni, limit - tokens))  # so that decoding is near a full context
     kinds = [*map(str, KVCacheKind), "q8_0/nf4"]
-    configs = {kind: settings(omni, tokens, cache_kind=kind, native="off") for kind in kinds}
-    contestants = {kind: decoder(omni, prompt, config) for kind, config in configs.items()}
-    table = interleaved(contestants, rounds)
+    ways = {}
+    for native in ("off", "auto"):
+        configs = {kind: settings(omni, tokens, cache_kind=kind, native=native) for kind in kinds}
+        contestants = {kind: decoder(omni, prompt, config) for kind, config in configs.items()}
+        ways[native] = interleaved(contestants, rounds)
+    table = ways["off"]
     for kind, row in table.items():
         layers = thinker.config.num_hidden_layers
         row["bytes_per_token_per_layer"] = thinker.new_cache(1, 1, kind).nbytes // layers
         row["bits_per_byte"] = text_bits(thinker, omni.tokenizer, kind)
+        row["compiled_ratio"] = ways["auto"][kind]["ratio"]
         row["loss_percent"] = 100 * (row["bits_per_byte"] / table["fp32"]["bits_per_byte"] - 1)
     return table
 
@@ -74,6 +77,7 @@ def save_caches(path: Path, omni: Omni, table: dict[str, dict]) -> None:
         "bits_per_byte": "bits/byte",
         "loss_percent": "percent",
         "ratio": "ratio",
+        "compiled_ratio": "ratio",
     }
     figures = {
         f"{kind}/{name}": Figure(row[name], None, None, HELD_OUT * WINDOW, 0, unit)

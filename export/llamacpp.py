@@ -203,12 +203,26 @@ class LlamaCpp:
         )
         return self._run(batch, len(rows))
 
+    def logits(self, ids: list[int]) -> np.ndarray:
+        """What comes after each of a text's tokens, read from the beginning. (T, V)"""
+        self.keep(0)
+        T, row = len(ids), c_int32(0)
+        batch = Batch(
+            T, (c_int32 * T)(*ids), None, (c_int32 * T)(*range(T)), (c_int32 * T)(*[1] * T),
+            (POINTER(c_int32) * T)(*[pointer(row)] * T), (c_int8 * T)(*[1] * T),
+        )
+        return self._logits(batch, T).copy()
+
     def _run(self, batch: Batch, rows: int) -> list[int]:
         """Run a batch; the likeliest token after each of its rows."""
+        return self._logits(batch, rows).argmax(1).tolist()
+
+    def _logits(self, batch: Batch, rows: int) -> np.ndarray:
+        """Run a batch; the logits that are wanted, (rows, V), until the next."""
         if failed := self.lib.llama_decode(self.context, batch):
             raise RuntimeError(f"llama_decode returned {failed} for {batch.count} tokens")
         logits = (self.row * rows).from_address(self.lib.llama_get_logits(self.context))
-        return np.frombuffer(logits, np.float32).reshape(rows, -1).argmax(1).tolist()
+        return np.frombuffer(logits, np.float32).reshape(rows, -1)
 
     def keep(self, tokens: int) -> None:
         """Forget all but the first so many tokens of every row."""

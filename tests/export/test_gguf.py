@@ -278,6 +278,18 @@ def test_llama_cpp_cuts_text_into_the_same_pieces(text_omni, held_out, tmp_path)
 
 
 @needs_llama
+@torch.inference_mode()
+def test_llama_cpp_has_the_same_logits_after_every_token(text_omni, held_out, tmp_path):
+    path, ids = tmp_path / "f32.gguf", text_omni.tokenizer.encode_chat(held_out[0])
+    write_gguf(thinker_of(text_omni.model), text_omni.tokenizer, path, "f32", "tiny")
+    ours = thinker_of(text_omni.model)(torch.tensor([ids]))[0].log_softmax(-1)  # (T, V)
+    with LlamaCpp(path, 256) as llama:
+        for _ in range(2):  # what was read before does not matter
+            theirs = torch.from_numpy(llama.logits(ids)).log_softmax(-1)
+            assert theirs.shape == ours.shape and (theirs.exp() - ours.exp()).abs().max() < 0.02
+
+
+@needs_llama
 def test_llama_cpp_refuses_a_file_that_is_none(tmp_path):
     (tmp_path / "no.gguf").write_bytes(b"GGUF, it says")
     with pytest.raises(UserError, match="llama.cpp cannot read"):
