@@ -68,6 +68,11 @@ def test_python_blocks_run(bench):
     run_chapter(PAGE, slow=True)
 
 
+def test_blocks_about_adapters_run(bench):
+    run_chapter(ROOT / "docs" / "adapters.md", slow=True)
+    assert (bench / "build" / "thinker-fp8.safetensors").stat().st_size < 8e6
+
+
 def test_every_block_is_of_a_kind_that_is_run():
     assert set(re.findall(r"^```(\w+)$", TEXT, re.MULTILINE)) == {"mermaid", "python", "bash", "chat"}
     assert len(COMMANDS) >= 12 and not broken(PAGE)
