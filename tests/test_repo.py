@@ -181,7 +181,7 @@ def imported(node: ast.AST) -> list[str]:
     return []
 
 
-def strangers(code: str, package: str) -> list[str]:
+def refused_imports(code: str, package: str) -> list[str]:
     """What of ours a package's code imports and may not."""
     allowed = BORDERS[package] | {package}
     found = [name for node in ast.walk(ast.parse(code)) for name in imported(node)]
@@ -194,7 +194,7 @@ def strangers(code: str, package: str) -> list[str]:
 @pytest.mark.parametrize("package", BORDERS)
 def test_packages_keep_their_borders(package):
     for path in sources(package):
-        assert not strangers(path.read_text(encoding="utf-8"), package), path
+        assert not refused_imports(path.read_text(encoding="utf-8"), package), path
 
 
 @pytest.mark.parametrize(
@@ -204,7 +204,7 @@ def test_packages_keep_their_borders(package):
      ("evaluation", "from serving.worker import Worker"), ("training", "from export.gguf import main")],
 )
 def test_an_import_over_a_border_is_found(package, line):
-    assert strangers(line, package) and not strangers("from models.mel import log_mel", "data")
+    assert refused_imports(line, package) and not refused_imports("from models.mel import log_mel", "data")
 
 
 def test_modules_say_what_they_do():
@@ -222,7 +222,7 @@ def test_code_does_not_grow_unseen():
     """Whoever adds a subsystem raises a ceiling here and says in docs/decisions.md what for."""
     counted = {name: lines for name, (_, lines) in sizes().items()}
     assert counted["reading path"] <= 3_300
-    assert counted["all but tests"] <= 42_901
+    assert counted["all but tests"] <= 42_942
 
 
 def test_shipped_weights_are_small():
