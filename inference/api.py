@@ -116,8 +116,7 @@ def generate(
     alone = multimodal_emb is not None or not use_cache
     if alone:
         check_alone(model, multimodal_emb, config)
-    if isinstance(source, str):
-        source = fitting(source, tokenizer, model, config, multimodal_emb)
+    source = fitting(source, tokenizer, model, config, multimodal_emb)
     pad = padding(model, tokenizer)
     prompts = as_prompts(source, tokenizer, pad, attention_mask)
     if alone:
@@ -154,6 +153,7 @@ def generate_batch(
     model, tokenizer = moved(model, device), as_ours(tokenizer)
     config = settings(config, model, tokenizer, given)
     pad = padding(model, tokenizer)
+    prompts = fitting(prompts, tokenizer, model, config)
     rows = as_prompts(prompts, tokenizer, pad) if len(prompts) else []
     if not rows:
         return []
@@ -168,6 +168,7 @@ def generate_iter(
     tokenizer, source, config = arranged(tokenizer, prompt, config)
     tokenizer = as_ours(tokenizer)
     config = settings(config, model, tokenizer, given)
+    source = fitting(source, tokenizer, model, config)
     (one,) = single(as_prompts(source, tokenizer, padding(model, tokenizer)))
     reserve = len(one) + config.max_new_tokens
     return generation.Generator(model, config, reserve, tokenizer).stream(one)

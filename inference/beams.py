@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from inference.config import GenerateConfig
+from inference.notice import notice
 from inference.prompt import Prompt
 from inference.runner import Runner
 from inference.sampling import adjust
@@ -104,15 +105,24 @@ class Search:
         return self.ended[0][1]
 
 
-def new_searches(
-    model, prompts: list[Prompt], config: GenerateConfig, width: int, rooms: list[int], tokenizer
-) -> list[Search]:
-    """A search for each encoded prompt, within its room in tokens; transcripts spell what CTC heard."""
-    limits = [min(config.max_new_tokens, room) for room in rooms]
-    return [
+def search(
+    model, run: Runner, logits: Tensor, prompts: list[Prompt], config: GenerateConfig, width: int, rows,
+    tokenizer,
+) -> list[list[int]]:
+    """The answer to each encoded prompt, up to a stop string; transcripts spell what CTC heard.
+
+    An answer that uses up its room in the context is stopped with a notice. Arguments as of `beam_search`;
+    `rows` are generation's `Rows`.
+    """
+    limits = [min(config.max_new_tokens, room) for room in rows.rooms]
+    searches = [
         Search(width, limit, config.eos_token_id, constrain(model, prompt, config, tokenizer))
         for prompt, limit in zip(prompts, limits, strict=True)
     ]
+    found = beam_search(run, logits, searches, config, rows.mask)
+    if any(len(one) >= room < config.max_new_tokens for one, room in zip(found, rows.rooms, strict=True)):
+        notice("the context is full: the answer stops here")
+    return [watch.cut(reply) for reply, watch in zip(found, rows.watches, strict=True)]
 
 
 def follow(searches: list[Search], scores: Tensor, steps: Tensor) -> tuple[Tensor, list[int], list[int]]:

@@ -12,7 +12,7 @@ from time import perf_counter
 import torch
 from torch import Tensor
 
-from inference.beams import beam_search, beams_for, new_searches
+from inference.beams import beams_for, search
 from inference.caching.decodeplan import query_chunk, windows
 from inference.config import GenerateConfig
 from inference.notice import notice
@@ -157,10 +157,11 @@ def generate_batch(
     for prompt in prompts:
         check_fits(prompt, limit)
     replies: list[list[int]] = [[] for _ in prompts]
-    beams = [beams_for(config, prompt) for prompt in prompts]
-    for width in sorted(set(beams)):  # those with a sound are answered by a search of their own
-        picks = [i for i, count in enumerate(beams) if count == width]
-        made = _generate_rows(model, [prompts[i] for i in picks], config, width, tokenizer)
+    apart = len(windows(config.plan())) > 1  # padding would take short rows to another window
+    kinds = [(beams_for(config, prompt), len(prompt) * apart) for prompt in prompts]
+    for kind in sorted(set(kinds)):  # those with a sound are answered by a search of their own
+        picks = [i for i, other in enumerate(kinds) if other == kind]
+        made = _generate_rows(model, [prompts[i] for i in picks], config, kind[0], tokenizer)
         for i, reply in zip(picks, made, strict=True):
             replies[i] = reply
     return replies
@@ -188,8 +189,7 @@ def _generate_rows(
     run = Runner(thinker_of(model), cache, config)
     logits = prefill(model, padded, run, mask, chunk)
     if width > 1:
-        searches = new_searches(model, prompts, config, width, rooms, tokenizer)
-        return beam_search(run, logits, searches, config, mask)
+        return search(model, run, logits, prompts, config, width, rows, tokenizer)
     replies: list[list[int]] = [[] for _ in prompts]
     for tokens in decode(run, logits, config, rows, Timing()):
         for reply, token in zip(replies, tokens):
@@ -232,15 +232,14 @@ class Generator:
         check_fits(prompt, self.capacity - self.position)
         watch = StopWatch(config.stop_strings, self.tokenizer)
         logits = self._read(prompt, config)
-        room = self.capacity - self.position
+        rows = Rows([self.ids], [self.capacity - self.position], [watch])
         if (width := beams_for(config, prompt)) > 1:
             with self.timing.measure("model"):
-                searches = new_searches(self.model, [prompt], config, width, [room], self.tokenizer)
-                found = beam_search(self.run, logits, searches, config)
+                found = search(self.model, self.run, logits, [prompt], config, width, rows, self.tokenizer)
             self.timing.tokens = len(found[0])
             steps = zip(*found)  # all at once; the cache gets them in a later call
         else:
-            steps = decode(self.run, logits, config, Rows([self.ids], [room], [watch]), self.timing)
+            steps = decode(self.run, logits, config, rows, self.timing)
         for (token,) in steps:
             self.ids.append(token)
             yield token

@@ -10,6 +10,7 @@ import queue
 import shutil
 import subprocess
 import threading
+from contextlib import suppress
 from typing import Protocol
 
 import numpy as np
@@ -123,8 +124,9 @@ class Player:
 
     def drop(self) -> None:
         """Forget what has not begun to sound."""
-        while not self.waiting.empty():
-            self.waiting.get_nowait()
+        with suppress(queue.Empty):
+            while True:
+                self.waiting.get_nowait()
 
     def _check(self) -> None:
         if self.failure is not None:

@@ -27,6 +27,10 @@ class StopWatch:
         self._tail = text[-max(map(len, self.strings)) :]
         return any(string in text for string in self.strings)
 
+    def cut(self, reply: list[int]) -> list[int]:
+        """A whole reply, up to the token that completes a stop string."""
+        return next((reply[:count] for count, token in enumerate(reply, 1) if self.push(token)), reply)
+
 
 def cut(text: str, strings: tuple[str, ...]) -> str:
     """The text before the first stop string, or all of it."""

@@ -207,6 +207,19 @@ def test_an_import_over_a_border_is_found(package, line):
     assert refused_imports(line, package) and not refused_imports("from models.mel import log_mel", "data")
 
 
+def test_no_large_file_comes_in_unseen():
+    """What is committed once stays in every clone for ever."""
+    tracked = subprocess.run(["git", "ls-files", "-z"], cwd=ROOT, capture_output=True, encoding="utf-8")
+    if tracked.returncode:
+        pytest.skip("this is no git checkout")
+    paths = [ROOT / name for name in tracked.stdout.split("\0") if name]
+    kept = ("checkpoints", "recipe")
+    assert not [
+        path for path in paths
+        if path.is_file() and path.stat().st_size > 3e6 and path.relative_to(ROOT).parts[0] not in kept
+    ]
+
+
 def test_modules_say_what_they_do():
     code = [p for p in everything() if "tests" not in p.parts and p.name != "__init__.py"]
     assert not [p for p in code if not ast.get_docstring(parsed(p))]
@@ -222,7 +235,7 @@ def test_code_does_not_grow_unseen():
     """Whoever adds a subsystem raises a ceiling here and says in docs/decisions.md what for."""
     counted = {name: lines for name, (_, lines) in sizes().items()}
     assert counted["reading path"] <= 3_300
-    assert counted["all but tests"] <= 42_942
+    assert counted["all but tests"] <= 42_960
 
 
 def test_shipped_weights_are_small():

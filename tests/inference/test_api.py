@@ -139,6 +139,15 @@ def test_a_long_text_keeps_its_end_and_room_for_the_reply(omni):
     for given in ({}, {"multimodal_emb": media}):
         with pytest.warns(UserWarning, match="longer than the context"):
             assert generate(omni.model, omni.tokenizer, text, ctx=64, max_new_tokens=6, **given)
+    asked = {"ctx": 64, "max_new_tokens": 6}
+    with pytest.warns(UserWarning, match="longer than the context"):
+        alone = generate(omni.model, omni.tokenizer, text, **asked)
+    with pytest.warns(UserWarning, match="longer than the context"):
+        both = generate_batch(omni.model, omni.tokenizer, [text, "Hello"], **asked)
+    assert both == [alone, generate(omni.model, omni.tokenizer, "Hello", **asked)]
+    with pytest.warns(UserWarning, match="longer than the context"):
+        ids = list(generate_iter(omni.model, omni.tokenizer, text, **asked))
+    assert omni.tokenizer.decode(ids) == alone
     with pytest.raises(UserError, match="64"):
         generate(omni.model, omni.tokenizer.encode(text), ctx=64)
 

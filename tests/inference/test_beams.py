@@ -133,3 +133,29 @@ def test_the_conversation_goes_on_from_the_answer(omni, heard):
 def test_refuses_what_has_no_meaning(settings):
     with pytest.raises(UserError, match="num_beams"):
         GenerateConfig(**settings)
+
+
+@pytest.mark.parametrize("beams", [1, 2])
+def test_a_stop_string_ends_an_answer_of_any_search(omni, beams):
+    """Neither its tokens nor what comes after them stay in the chat, but for those that complete it."""
+    whole = omni.session(num_beams=beams, max_new_tokens=24)
+    text = whole.ask("What is a dog?")
+    stop = text.split()[2]
+    session = omni.session(num_beams=beams, max_new_tokens=24, stop_strings=(stop,))
+    assert session.ask("What is a dog?") == text.partition(stop)[0]
+    kept, reply = session.turns[0].reply, whole.turns[0].reply
+    assert kept == reply[: len(kept)] and len(kept) < len(reply) - 1
+    prompts = [plain_turn(omni, "What is a dog?"), plain_turn(omni, "Hello, who are you?")]
+    config = omni.config(num_beams=beams, max_new_tokens=24, stop_strings=(stop,))
+    assert generate_batch(omni.model, prompts, config, omni.tokenizer)[0] == kept
+
+
+@pytest.mark.parametrize("beams", [1, 2])
+def test_an_answer_that_fills_the_context_is_told_by_any_search(omni, beams):
+    prompt = plain_turn(omni, "What is a dog?")
+    config = omni.config(num_beams=beams, max_new_tokens=40, max_seq_len=len(prompt) + 3)
+    with pytest.warns(UserWarning, match="the context is full"):
+        alone = generate(omni.model, prompt, config)
+    with pytest.warns(UserWarning, match="the context is full"):
+        assert generate_batch(omni.model, [prompt], config) == [alone]
+    assert len(alone) == 3

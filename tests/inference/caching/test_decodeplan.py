@@ -123,10 +123,11 @@ def test_generation_with_plans(thinker):
         fixed = dataclasses.replace(plain, decode_plan="fixed", decode_table=table)
         assert generate_batch(thinker, prompts, fixed) == expected
         assert [generate(thinker, prompt, fixed) for prompt in prompts] == expected
-    narrow = dataclasses.replace(plain, decode_plan="fixed", decode_table="max:0:6")
-    replies = generate_batch(thinker, prompts, narrow)
-    assert replies != expected
-    assert replies == [generate(thinker, prompt, narrow) for prompt in prompts]
+    for table in ("20:0:0,max:0:6", "30:0:0,max:8:4", "max:0:6"):
+        narrow = dataclasses.replace(plain, decode_plan="fixed", decode_table=table)
+        replies = generate_batch(thinker, prompts, narrow)
+        assert replies != expected
+        assert replies == [generate(thinker, prompt, narrow) for prompt in prompts]
     quantised = dataclasses.replace(narrow, cache_kind="fp16")
     assert len(generate(thinker, prompts[0], quantised)) == 12
 
