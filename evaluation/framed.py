@@ -2,7 +2,8 @@
 
 The same questions about the same scenes are asked of the scene as it is, on a wide, a tall and a coloured
 ground, as screenshots and films have them; and in grey, where no colour is asked. Of two or three pictures
-is asked which has something and what is different. Control: grey pictures.
+is asked which has something and what is different. Control: grey pictures. Beside these, what a program
+draws: one shape, or nothing else, in a colour of CSS.
 """
 
 from __future__ import annotations
@@ -13,10 +14,10 @@ import re
 from collections.abc import Callable
 
 import torch
-from PIL import Image, ImageOps
+from PIL import Image, ImageDraw, ImageOps
 
 from data.scenes.build import build_pictures
-from data.scenes.objects import COLORS
+from data.scenes.objects import COLORS, CSS, RGB
 from data.scenes.scoring import score
 from data.shards import ShardReader
 from evaluation.asking import Asker, user_turn
@@ -26,6 +27,7 @@ from models.image import image_to_tensor
 from training.media import picture
 
 SCENES, SETS = 400, 200
+SIDES = (48, 224, 900)  # pixels of pictures in one colour
 BLANK = torch.full((3, 224, 224), 128, dtype=torch.uint8)  # grey
 
 
@@ -82,4 +84,25 @@ def ask_several(asker: Asker, setting: Setting) -> Measured:
         turns = [user_turn(q["question"], pictures) for q, pictures in zip(asked, images, strict=True)]
         good = [score(a, q) for a, q in zip(asker.ask(turns, name), asked, strict=True)]
         figures |= by_kind(name, [q["kind"] for q in asked], good)
+    return figures
+
+
+def in_one_colour(shade: RGB, side: int, circle: bool) -> Image.Image:
+    """A picture that is nothing but a colour, or a circle of it on white; a white one on black."""
+    ground = "black" if min(shade) > 240 else "white"
+    image = Image.new("RGB", (side, side), ground if circle else shade)
+    if circle:
+        ImageDraw.Draw(image).ellipse((side // 5, side // 5, side - side // 5, side - side // 5), shade)
+    return image
+
+
+def ask_colours(asker: Asker) -> Measured:
+    """The colours of CSS in pictures of three sizes: of a circle, and of the whole picture."""
+    figures: Measured = {}
+    cases = [(name, shade, side) for name, shades in CSS.items() for shade in shades for side in SIDES]
+    for what, question in (("circle", "What color is the circle?"), ("plain", "What color is this?")):
+        images = [image_to_tensor(in_one_colour(*case[1:], what == "circle")) for case in cases]
+        answers = asker.ask([user_turn(question, [image]) for image in images], f"colours, {what}")
+        asked = [{"kind": "color", "answer": name} for name, *_ in cases]
+        figures[f"css/{what}"] = rate([score(a, q) for a, q in zip(answers, asked, strict=True)])
     return figures

@@ -17,7 +17,7 @@ from data.scenes.clips import CHANGES, FRAMES, MOVES
 from data.scenes.scoring import score
 from data.shards import ShardReader
 from evaluation.asking import Asker, another, user_turn
-from evaluation.framed import BLANK, ask_framed, ask_several
+from evaluation.framed import BLANK, ask_colours, ask_framed, ask_several
 from evaluation.photos import ask_photos
 from evaluation.results import by_kind
 from evaluation.setting import SEED, Measured, Setting
@@ -40,6 +40,7 @@ def measure(setting: Setting) -> Measured:
     figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
     figures |= ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
     figures |= ask_framed(asker, ShardReader(scenes), setting) | ask_several(asker, setting)
+    figures |= ask_colours(asker)
     return figures | ask_styles(asker, setting) | ask_photos(asker, setting)
 
 

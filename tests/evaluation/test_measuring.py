@@ -12,6 +12,7 @@ from PIL import Image, ImageOps
 
 from data.scenes.build import build_pictures
 from data.scenes.clips import FRAMES
+from data.scenes.objects import CSS
 from data.scenes.render import render
 from data.shards import ShardReader
 from evaluation import audio, framed, joint, styles, text, vision
@@ -127,6 +128,20 @@ def test_a_ground_keeps_its_picture_whole():
     assert wide.size == (132, 60) and tall.size == (60, 132)
     assert wide.crop((36, 0, 96, 60)).tobytes() == tall.crop((0, 36, 60, 96)).tobytes() == image.tobytes()
     assert wide.getpixel((0, 0)) == (255, 255, 255) and tall.getpixel((0, 0)) == (0, 0, 0)
+
+
+def test_colours_are_right_by_their_names():
+    knowing = Knowing()
+    for name, shades in CSS.items():
+        for shade in shades:
+            for side in framed.SIDES:
+                for circle, asked in ((True, "What color is the circle?"), (False, "What color is this?")):
+                    image = image_to_tensor(framed.in_one_colour(shade, side, circle))
+                    knowing.learn(f"It is {name}.", asked, [image])
+    figures = framed.ask_colours(knowing)
+    assert figures["css/circle"].value == figures["css/plain"].value == 1.0
+    assert figures["css/circle"].n == len(framed.SIDES) * sum(map(len, CSS.values())) >= 48
+    assert framed.in_one_colour((255, 255, 255), 50, True).getpixel((0, 0)) == (0, 0, 0)
 
 
 def test_several_pictures_are_needed_all(setting):
