@@ -37,9 +37,9 @@ def several(results: Results) -> str:
 
 def framed(results: Results) -> str:
     """The same scenes on other grounds, and in grey."""
-    rows = [("scenes as they are", "plain"), ("on a wide white ground", "wide"), ("on a tall black one", "tall"),
-            ("on a coloured one", "coloured"), ("in grey, where no colour is asked", "grey"),
-            ("the same in colour", "in_colour")]
+    rows = [("scenes as they are", "plain"), ("on a wide white ground", "wide"),
+            ("on a tall black one", "tall"), ("on a coloured one", "coloured"),
+            ("in grey, where no colour is asked", "grey"), ("the same in colour", "in_colour")]
     shown = [[what, show(results, "vision", f"framed/{name}")] for what, name in rows]
     shown += [["the colour of a circle, in all of CSS", show(results, "vision", "css/circle")],
               ["of a picture that is nothing else", show(results, "vision", "css/plain")]]

@@ -76,6 +76,7 @@ class Qwen3Json:
             raise UserError(f"{source}: attention bias and sliding windows are not supported")
         if values.get("hidden_act", "silu") != "silu":
             raise UserError(f"{source}: hidden_act is {values['hidden_act']}, expected silu")
+        values.setdefault("tie_word_embeddings", False)  # as transformers reads a config without it
         eos = values.get("eos_token_id")
         if isinstance(eos, list):
             values["eos_token_id"] = eos[0]
@@ -105,7 +106,9 @@ class Qwen3Folder(Pretrained):
         config = cls.config_class.from_json(values, source)
         tensors = read_tensors(folder)
         if config.tie_word_embeddings:
-            tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
+            copy = tensors.pop("lm_head.weight", None)  # some exports keep the tied copy
+            if copy is not None and not torch.equal(copy, tensors.get("model.embed_tokens.weight", copy)):
+                raise UserError(f"{folder}: lm_head.weight is not the embeddings', as its config says")
         with torch.device("meta"):  # sizes are known, nothing is allocated
             check_shapes(built(cls, config, source), {k: v.shape for k, v in tensors.items()}, str(folder))
         module = cls(config)

@@ -51,7 +51,7 @@ class TrainConfig:
             kind = {"int": int, "float": float, "str": str, "bool": bool}[kind]
             value = getattr(self, name)
             try:
-                cast = kind(value)
+                cast = kind(value) if kind is not bool or type(value) is bool else None
             except (TypeError, ValueError, OverflowError):
                 cast = None
             if cast is None or (kind is int and cast != value):
@@ -66,10 +66,12 @@ class TrainConfig:
         for name in ("lr", "clip"):
             if not 0.0 < getattr(self, name) < math.inf:
                 raise UserError(f"train.{name} must be above 0 and finite, not {getattr(self, name)}")
-        if self.prefetch < 0:
-            raise UserError(f"train.prefetch must be at least 0, not {self.prefetch}")
-        if not 0.0 <= self.decay_fraction <= 1.0:
-            raise UserError(f"train.decay_fraction must be in 0..1, not {self.decay_fraction}")
+        for name in ("prefetch", "warmup_steps", "weight_decay"):
+            if not 0 <= getattr(self, name) < math.inf:
+                raise UserError(f"train.{name} must be at least 0 and finite, not {getattr(self, name)}")
+        for name in ("decay_fraction", "final_lr_ratio"):
+            if not 0.0 <= getattr(self, name) <= 1.0:
+                raise UserError(f"train.{name} must be in 0..1, not {getattr(self, name)}")
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:

@@ -41,8 +41,8 @@ def commit() -> str:
 
 def with_sitting(before: list[dict], step: int, device: torch.device) -> list[dict[str, Any]]:
     """The sittings so far and this one, unless it is as the last."""
-    here = {"commit": commit(), "machine": machine(device)}
-    if before and {key: before[-1][key] for key in here} == here:
+    here = {"commit": commit(), "machine": machine(device), "command": " ".join(sys.argv)}
+    if before and {key: before[-1].get(key) for key in here} == here:
         return before
     return [*before, {"from_step": step} | here]
 

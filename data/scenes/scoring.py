@@ -64,7 +64,8 @@ def score(answer: str, question: Question) -> bool:
     if kind == "read":  # before yes and no: a sign may say either
         return (" " + said).endswith(" " + normalise(question["answer"]))
     if question["answer"] in ("Yes.", "No."):
-        return said.split()[:1] == [normalise(question["answer"])]
+        first = said.split()[:1] == [normalise(question["answer"])]
+        return first and not {"yes", "no"} <= set(said.split())
     if kind in ("caption", "list"):
         return score_caption(answer, question["things"])
     if kind in ("what", "relation", "compare"):
@@ -72,7 +73,7 @@ def score(answer: str, question: Question) -> bool:
     if kind == "color":
         return {w for w in said.split() if w in COLORS} == {normalise(question["answer"])}
     if kind == "count":
-        return [w for w in said.split() if w.isdecimal()][:1] == [normalise(question["answer"])]
+        return {w for w in said.split() if w.isdecimal()} == {normalise(question["answer"])}
     if kind == "where":
         return _region(answer) == _region(question["answer"])
     if kind == "change":

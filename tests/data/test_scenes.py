@@ -248,10 +248,16 @@ def test_pixels_show_the_shape_where_the_scene_says():
 
 @pytest.mark.parametrize(
     ("answer", "right"),
-    [("two", True), ("There are 2 dogs.", True), ("Three.", False), ("2", True), ("", False)],
+    [("two", True), ("There are 2 dogs.", True), ("Three.", False), ("2", True), ("", False),
+     ("Two or three.", False)],
 )
 def test_counts_are_scored_in_words_or_digits(answer, right):
     assert score(answer, {"kind": "count", "answer": "Two."}) is right
+
+
+def test_yes_and_no_at_once_is_neither():
+    asked = {"kind": "exists", "answer": "Yes."}
+    assert score("Yes, there is.", asked) and not score("Yes and no.", asked) and not score("No.", asked)
 
 
 @pytest.mark.parametrize(

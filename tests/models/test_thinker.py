@@ -48,6 +48,24 @@ def test_logits_equal_transformers(tmp_path, tied):
 
 
 @torch.no_grad()
+def test_an_output_matrix_of_its_own_is_never_dropped(tmp_path):
+    """Without `tie_word_embeddings` a Qwen3 is untied, as for transformers; a false claim is refused."""
+    from transformers import AutoModelForCausalLM
+
+    thinker = make(ThinkerConfig(**{**vars(SMALL), "tie_word_embeddings": False}))
+    thinker.save_pretrained(tmp_path, dtype=torch.float32)
+    path, ids = tmp_path / "config.json", torch.randint(4, 128, (1, 12))
+    values = json.loads(path.read_text())
+    del values["tie_word_embeddings"]
+    path.write_text(json.dumps(values))
+    theirs = AutoModelForCausalLM.from_pretrained(tmp_path, dtype=torch.float32).eval()
+    assert torch.allclose(Thinker.from_pretrained(tmp_path)(ids), theirs(ids).logits, atol=1e-4)
+    path.write_text(json.dumps(values | {"tie_word_embeddings": True}))
+    with pytest.raises(UserError, match="is not the embeddings'"):
+        Thinker.from_pretrained(tmp_path)
+
+
+@torch.no_grad()
 def test_loads_what_transformers_saves_in_shards(tmp_path):
     from transformers import Qwen3Config, Qwen3ForCausalLM
 

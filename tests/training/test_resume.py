@@ -116,6 +116,7 @@ def test_the_record_tells_each_sitting(tmp_path: Path, monkeypatch) -> None:
     told = [(sitting["commit"], sitting["from_step"]) for sitting in record["sittings"]]
     assert told == [("first", 0), ("second", 22)]
     assert all("cores" in sitting["machine"] for sitting in record["sittings"])
+    assert all(sitting["command"] == " ".join(sys.argv) for sitting in record["sittings"])
 
 
 def test_first_losses_are_recorded_and_held_against_a_record(tmp_path: Path, capsys) -> None:

@@ -115,6 +115,10 @@ def test_overrides() -> None:
         ({"optimizer": "sgd"}, "unknown optimizer 'sgd'"),
         ({"speed": 1}, "unknown train setting speed"),
         ({"batch_size": 0}, "train.batch_size must be at least 1"),
+        ({"compile": "false"}, "train.compile must be of type bool"),
+        ({"warmup_steps": -5}, "train.warmup_steps must be at least 0"),
+        ({"weight_decay": -1.0}, "train.weight_decay must be at least 0"),
+        ({"final_lr_ratio": 9.0}, "train.final_lr_ratio must be in 0..1"),
     ],
 )
 def test_wrong_train_settings(values: dict, message: str) -> None:
