@@ -17,7 +17,7 @@ from models.image import image_to_tensor
 from models.mel import log_mel
 from tests.inference.conftest import speech, tone
 from tests.inference.containers import CONTAINERS, RATE, encode, recording
-from tests.inference.damage import CASES, checkpoint_cases, media_cases, run_all, survive
+from tests.inference.damage import CASES, SLOW, checkpoint_cases, media_cases, run_all, survive
 
 
 def likeness(a: np.ndarray, b: np.ndarray) -> float:
@@ -184,12 +184,12 @@ def test_plain_margins_do_not_change_what_the_encoder_sees(size, ground):
 @pytest.mark.filterwarnings("ignore")
 def test_damaged_media_are_read_or_refused_in_one_line(tmp_path):
     """A sample, another each day; all 2,000: `python -m tests.inference.test_real_inputs`."""
-    survive(media_cases(int(time.time()) // 86_400, 150, tmp_path))
+    survive(media_cases(int(time.time()) // 86_400, 150, tmp_path), SLOW)
 
 
 @pytest.mark.filterwarnings("ignore")
 def test_damaged_checkpoints_are_read_or_refused_in_one_line(nano_omni_dir, tmp_path):
-    survive(checkpoint_cases(int(time.time()) // 86_400, 40, nano_omni_dir, tmp_path))
+    survive(checkpoint_cases(int(time.time()) // 86_400, 40, nano_omni_dir, tmp_path), SLOW)
 
 
 if __name__ == "__main__":
