@@ -48,7 +48,8 @@ def test_a_spoken_question_comes_with_the_statements_that_it_is_about(records):
 def test_the_voice_of_a_clip_is_one_statement_with_questions_about_it(records):
     voices = [records.voice(random.Random(seed), "train") for seed in range(60)]
     assert len({voice["text"] for voice, _ in voices}) > 10
-    told = [(voice["text"].lower(), q) for voice, asked in voices for q in asked if q["kind"] in ("who", "where")]
+    kinds = ("who", "where")
+    told = [(voice["text"].lower(), q) for voice, asked in voices for q in asked if q["kind"] in kinds]
     assert len(told) > 20 and all(2 <= len(asked) <= 4 for _, asked in voices)
     for text, question in told:
         assert any(word in text for word in question["answer"].lower().rstrip(".").split()[:3])
