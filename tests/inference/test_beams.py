@@ -91,6 +91,26 @@ def test_equals_transformers():
         assert generate(ours.model, prompt, config) == reply
 
 
+def test_an_answer_ends_with_the_context(thinker):
+    prompts = [Prompt([1, 4, 5]), Prompt([3, 3])]
+    config = GenerateConfig(
+        num_beams=2, max_new_tokens=20, max_seq_len=6, eos_token_id=EOS, suppress_tokens=(EOS,)
+    )
+    replies = generate_batch(thinker, prompts, config)
+    assert [len(reply) for reply in replies] == [3, 4]
+    assert [Generator(thinker, config).generate(prompt) for prompt in prompts] == replies
+
+
+def test_an_end_that_would_not_be_followed_ends_nothing():
+    candidates = [(-1.0, 0, 5), (-1.1, 1, 3), (-1.2, 0, EOS), (-1.3, 1, 4)]
+    search = Search(2, 10, EOS)
+    assert search.advance(candidates) == candidates[:2]
+    assert search.ended == []
+    search = Search(2, 10, EOS)
+    assert search.advance([candidates[2], *candidates[:2], candidates[3]]) == candidates[:2]
+    assert search.ended == [(-1.2, [])]
+
+
 def test_sounds_are_searched_and_texts_are_not(heard):
     text = Prompt([1, 5])
     assert beams_for(GenerateConfig(), heard[0]) == AUDIO_BEAMS

@@ -6,10 +6,13 @@ import os
 from pathlib import Path
 
 import pytest
+import soundfile
 import yaml
 
 from inference import manifest
-from tests.inference.conftest import picture
+from inference.omni import Omni
+from tests.inference.conftest import picture, speech
+from tests.inference.test_media import write_video
 
 # A page of aliases that stands for 9**9 words.
 LAUGHS = "[&a [x, x, x, x, x, x, x, x, x], " + ", ".join(
@@ -152,6 +155,41 @@ def test_ids_that_are_no_tokens_are_one_runs_error(setting, runs, capsys):
     found = lines(runs.with_suffix(".jsonl"))
     assert ["error" in line for line in found] == [True, False, False, False, False]
     assert "is no token id of this model" in found[0]["error"]
+
+
+def test_all_that_a_manifest_says_counts_from_its_folder(tmp_path, nano_omni_dir, monkeypatch):
+    folder, elsewhere = tmp_path / "runs", tmp_path / "elsewhere"
+    folder.mkdir()
+    elsewhere.mkdir()
+    (tmp_path / "nano").symlink_to(nano_omni_dir)
+    for seed in (1, 2):
+        picture(seed).save(folder / f"{seed}.png")
+    soundfile.write(folder / "a.wav", speech(), 16_000)
+    write_video(folder / "v.mp4", [20, 200])
+    media = {"image": ["1.png", "2.png"], "audio": "a.wav", "video": "v.mp4"}
+    kinds = [{"text": "what?", kind: paths} for kind, paths in media.items()]
+    content = {
+        "ckpt_dir": "../nano", "dtype": "bf16", "device": "cpu",
+        "defaults": {"max_new_tokens": 4, "vad": False},
+        "runs": [*kinds, {"text": "hello", "max_new_tokens": 9}],
+    }  # fmt: skip
+    (folder / "runs.yaml").write_text(yaml.safe_dump(content))
+    loaded, load = [], Omni.from_pretrained
+    monkeypatch.setattr(Omni, "from_pretrained", lambda **asked: loaded.append(asked) or load(**asked))
+    monkeypatch.chdir(elsewhere)
+    assert manifest.main([str(folder / "runs.yaml")]) == 0
+    assert [asked | {"folder": asked["folder"].resolve()} for asked in loaded] == [
+        {"folder": nano_omni_dir.resolve(), "dtype": "bf16", "device": "cpu"}
+    ]
+    omni = load(nano_omni_dir, dtype="bf16")
+    pictures = [str(folder / name) for name in media["image"]]
+    settings = {"max_new_tokens": 4, "vad": False}
+    assert [line["answer"] for line in lines(folder / "runs.jsonl")] == [
+        omni.chat("what?", image=pictures, **settings),
+        omni.chat("what?", audio=str(folder / "a.wav"), **settings),
+        omni.chat("what?", video=str(folder / "v.mp4"), **settings),
+        omni.chat("hello", max_new_tokens=9, vad=False),
+    ]
 
 
 def test_a_name_that_nobody_set_is_no_manifest(capsys):

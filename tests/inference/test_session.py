@@ -6,6 +6,7 @@ import pytest
 
 from inference import Notice, generate
 from inference.prompt import Prompt
+from inference.runner import Runner
 from inference.timing import Timing
 from models.errors import UserError
 from tests.inference.conftest import speech
@@ -90,6 +91,31 @@ def test_an_interrupted_step_leaves_the_session_usable(omni, monkeypatch):
         whole = whole + turn.prompt + Prompt([*turn.reply, session.config.eos_token_id])
     answer = session.ask("three")
     whole = whole + session.turns[-1].prompt
+    assert answer == omni.tokenizer.decode(generate(omni.model, whole, session.config))
+
+
+def test_a_prompt_that_is_interrupted_half_read_is_read_again(omni, monkeypatch):
+    session = omni.session(max_new_tokens=6, prefill_chunk=4)
+    session.ask("one")
+    call, calls = Runner.__call__, []
+
+    def interrupted(self, *arguments, **more):
+        calls.append(1)
+        scores = call(self, *arguments, **more)
+        if len(calls) == 2:
+            raise KeyboardInterrupt
+        return scores
+
+    monkeypatch.setattr(Runner, "__call__", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        session.ask("a longer second question")
+    monkeypatch.undo()
+    answer = session.ask("three")
+    whole = session.head
+    for turn in session.turns[:-1]:
+        whole = whole + turn.prompt + Prompt([*turn.reply, *session.closing])
+    whole = whole + session.turns[-1].prompt
+    assert session.turns[1].reply == []
     assert answer == omni.tokenizer.decode(generate(omni.model, whole, session.config))
 
 

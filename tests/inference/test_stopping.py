@@ -3,7 +3,7 @@
 import pytest
 
 from inference import generate, generate_batch
-from inference.stopping import cut, until
+from inference.stopping import StopWatch, cut, until
 from models.errors import UserError
 from tests.inference.turns import plain_turn
 
@@ -62,3 +62,22 @@ def test_the_token_loop_stops_and_needs_the_tokenizer(omni):
     assert generate_batch(omni.model, [prompt], config, omni.tokenizer) == [reply]
     with pytest.raises(UserError, match="tokenizer"):
         generate(omni.model, prompt, config)
+
+
+def test_a_string_out_of_two_tokens_is_complete_with_the_second(omni):
+    encode = omni.tokenizer.encode
+    watch = StopWatch(("ND o",), omni.tokenizer)
+    pushed = [watch.push(token) for token in encode("END of it")]
+    assert pushed.count(True) >= 1 and not pushed[0]
+    decode, config = omni.tokenizer.decode, omni.config(max_new_tokens=24)
+    prompt = plain_turn(omni, "hello")
+    whole = generate(omni.model, prompt, config)
+    texts = [decode([token]) for token in whole]
+    place, stop = next(  # neither token holds it alone, and it stands nowhere before
+        (i, stop)
+        for i in range(1, len(whole))
+        if (stop := texts[i - 1][-1:] + texts[i][:1]) and len(stop) == 2 and "\ufffd" not in stop
+        and stop not in decode(whole[:i]) and stop not in texts[i]
+    )
+    config = omni.config(max_new_tokens=24, stop_strings=(stop,))
+    assert generate(omni.model, prompt, config, omni.tokenizer) == whole[: place + 1]

@@ -1,5 +1,7 @@
 """Hybrid decoding: a transcript spells a CTC hypothesis, and the Thinker chooses among them."""
 
+from types import SimpleNamespace
+
 import pytest
 import torch
 
@@ -8,7 +10,7 @@ from inference.config import GenerateConfig
 from inference.generation import encode_media
 from inference.omni import SHIPPED, Omni
 from inference.transcripts import ConstrainedDecoder, Spelling, constrain
-from models.ctc import Hypothesis, to_alphabet
+from models.ctc import ALPHABET, LABELS, Hypothesis, to_alphabet
 from tests.inference.turns import first_turn
 
 PIECES = ["<eos>", "a", " b", "!", "B", " ", "ab", "c", ",", " A"]
@@ -63,6 +65,20 @@ def test_the_weight_says_whose_word_counts():
     hypotheses = [("c", 0.0), ("a", -3.0)]
     firsts = {w: PIECES[decoder(hypotheses, w).candidates(steps, 4)[0][2]] for w in (0.1, 0.6)}
     assert firsts == {0.1: "a", 0.6: "c"}
+
+
+def test_the_second_hypothesis_of_ctc_can_win(omni):
+    """CTC hears "c" a little better than "a"; the Thinker likes "a" much better."""
+    heard = torch.full((1, 1, LABELS), -20.0)
+    heard[0, 0, 1 + ALPHABET.index("c")], heard[0, 0, 1 + ALPHABET.index("a")] = -0.6, -0.8
+    model = SimpleNamespace(audio=SimpleNamespace(ctc_log_probs=lambda _: heard), ngram=None)
+    prompt = SimpleNamespace(asked=SimpleNamespace(encoded=torch.zeros(1)))
+    rules = constrain(model, prompt, omni.config(ctc_weight=0.3), omni.tokenizer)
+    assert [hypothesis.text for hypothesis in rules.hypotheses[:2]] == ["c", "a"]
+    steps = torch.full((1, len(omni.tokenizer)), -9.0)
+    steps[0, rules.spelling.tokens["a"]], steps[0, rules.spelling.tokens["c"]] = -1.0, -5.0
+    best = rules.candidates(steps, 1)[0]
+    assert best[2] in rules.spelling.tokens["a"]
 
 
 def test_transcripts_of_the_shipped_model_use_it():

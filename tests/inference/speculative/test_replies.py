@@ -5,7 +5,14 @@ import dataclasses
 import pytest
 import torch
 
-from inference import Generator, Notice, PromptLookup, SpeculativeConfig, SpeculativeGenerator, ThinkerDraft
+from inference import (
+    Generator,
+    Notice,
+    PromptLookup,
+    SpeculativeConfig,
+    SpeculativeGenerator,
+    ThinkerDraft,
+)
 from inference.config import GenerateConfig
 from inference.prompt import Prompt
 from inference.speculative.config import speculative
