@@ -91,10 +91,10 @@ def test_frames_are_the_middles_of_equal_parts(kind):
     assert np.allclose(levels, (34, 84, 134, 184), atol=8)
 
 
-@pytest.mark.parametrize(("aspect", "size"), [(2, (128, 64)), (1, (64, 64)), (None, (64, 64)), (9, (64, 64))])
-def test_wide_pixels_are_made_square(aspect, size):
+@pytest.mark.parametrize(("aspect", "width"), [(2, 128), (1, 64), (None, 64), (9, 64)])
+def test_wide_pixels_are_made_square(aspect, width):
     frame = SimpleNamespace(sample_aspect_ratio=aspect, rotation=0, to_image=lambda: picture(0))
-    assert upright(frame).size == size
+    assert upright(frame).size == (width, 64)
 
 
 def test_the_cover_of_a_song_is_no_video():
