@@ -83,8 +83,8 @@ def refused(shipped_dir, capsys):
             code = left.code
         out, err = capsys.readouterr()
         assert code == 2, (out, err)
-        line = err.strip().splitlines()[-1]
-        assert "error: " in line
+        line = err.strip()
+        assert "error: " in line and err.count("\n") == 1
         assert out == ""
         assert "Traceback" not in err
         return line

@@ -27,14 +27,14 @@ def test_set_is_large_and_its_halves_share_no_line():
 def test_nearly_all_lines_are_read_as_a_person_would():
     right = score("dev", read_aloud)
     everything = sum(right.values(), [])
-    assert sum(everything) / len(everything) >= 0.95
+    assert sum(everything) / len(everything) >= 0.99
     assert {kind for kind, marks in right.items() if sum(marks) / len(marks) < 0.9} == set()
 
 
 def test_most_lines_that_no_rule_was_written_for_are():
-    """A low bound: rules are never changed for a line of the test half."""
+    """Rules are never changed for a line of the test half."""
     everything = sum(score("test", read_aloud).values(), [])
-    assert sum(everything) / len(everything) >= 0.85
+    assert sum(everything) / len(everything) >= 0.98
 
 
 def test_plain_words_are_not_enough():
