@@ -16,6 +16,7 @@ from export.llamacpp import INSTALL, LlamaCpp, library, library_path
 from inference import Omni, generate
 from inference.prompt import Prompt
 from models.errors import UserError
+from models.lora import LoraConfig, adapted, add_lora, merged_state
 from models.omni import thinker_of
 from models.thinker import Thinker, ThinkerConfig
 from models.tokenizer import SYMBOLS, Tokenizer
@@ -87,11 +88,26 @@ def test_every_tensor_is_the_checkpoints(nano_text_dir, tmp_path, kind):
 
 
 def test_matrices_have_the_type_that_was_asked_for(nano_text_dir, tmp_path):
-    for kind, type_of_file in zip(TYPES, (0, 1, 32, 7)):  # numbers of llama.cpp's llama_ftype
+    for kind, type_of_file in zip(TYPES, (0, 1, 32, 7, 2), strict=True):  # llama.cpp's llama_ftype
         reader = written(nano_text_dir, tmp_path / f"{kind}.gguf", kind)
         assert fields(reader)["general.file_type"] == type_of_file
         types = {(t.data.ndim > 1, t.tensor_type.name) for t in reader.tensors}
         assert types == {(False, "F32"), (True, kind.upper())}
+
+
+def test_an_adapter_is_merged_into_the_file(nano_text_dir, tmp_path):
+    torch.manual_seed(0)
+    thinker = add_lora(Thinker.from_pretrained(nano_text_dir), LoraConfig())
+    for module in adapted(thinker).values():
+        torch.nn.init.normal_(module.lora_B.weight, std=0.3)
+    tokenizer = Tokenizer(nano_text_dir / "tokenizer.model")
+    out = export_to_gguf(thinker, tmp_path / "lora.gguf", "f32", tokenizer=tokenizer)
+    found = tensors(gguf.GGUFReader(out))
+    base = Thinker.from_pretrained(nano_text_dir).state_dict()
+    for key, weight in merged_state(thinker).items():
+        stored = torch.from_numpy(found[their_name(key)].copy())
+        assert torch.allclose(stored, weight.float(), atol=1e-6), key
+        assert torch.equal(stored, base[key]) != key.endswith("_proj.weight"), key
 
 
 def test_metadata_says_how_to_compute(nano_text_dir, tmp_path):

@@ -80,12 +80,18 @@ def test_memory_of_the_cache(env):
 
 
 def test_beam_search_and_greedy(env):
-    beams = generate(env.model, env.input_ids, max_new_tokens=4, num_beams=3)
-    assert beams.shape[1] > 4
-    assert torch.equal(
-        generate(env.model, env.input_ids, max_new_tokens=4),
-        generate(env.model, env.input_ids, max_new_tokens=4, temperature=0.0),
-    )
+    model, ids = ThinkerLM(env.model.thinker), env.input_ids
+    for _ in range(4):
+        ids = torch.cat([ids, model(ids)[:, -1:].argmax(-1)], dim=1)
+    given = {"max_new_tokens": 4, "eos_token_id": None}
+    assert torch.equal(generate(env.model, env.input_ids, **given), ids)
+    beams = generate(env.model, env.input_ids, num_beams=3, **given)
+
+    def likelihood(row):
+        scores = model(row)[0, 3:-1].log_softmax(-1)
+        return scores.gather(-1, row[0, 4:, None]).sum()
+
+    assert beams.shape[1] == 8 and likelihood(beams) >= likelihood(ids)
 
 
 def test_streaming_prints_token_by_token(env):

@@ -45,9 +45,20 @@ SPECULATIVE = [
 
 @pytest.mark.parametrize("name, value", SAMPLING)
 def test_sampling_parameters(env, name, value):
-    given = {"max_new_tokens": 4} | {name: value}
-    assert generate(env.model, env.input_ids, **given).shape[1] >= 4
+    given = {"max_new_tokens": 4, "seed": 0} | {name: value}
+    reply = generate(env.model, env.input_ids, **given)
+    assert 4 < reply.shape[1] <= 8 and torch.equal(reply[:, :4], env.input_ids)
     assert getattr(GenerateConfig(**given), name) == value
+
+
+def test_sampling_parameters_bound_what_is_drawn(env):
+    greedy = generate(env.model, env.input_ids, max_new_tokens=4, eos_token_id=None)
+    hot = {"max_new_tokens": 4, "eos_token_id": None, "temperature": 5.0, "seed": 0}
+    assert not torch.equal(generate(env.model, env.input_ids, **hot), greedy)
+    for narrow in {"top_k": 1}, {"top_p": 1e-6}, {"min_p": 1.0}:
+        assert torch.equal(generate(env.model, env.input_ids, **hot, **narrow), greedy)
+    with pytest.warns(Notice, match="context"):
+        assert generate(env.model, env.input_ids, **hot, max_seq_len=6).shape[1] == 6
 
 
 @pytest.mark.parametrize("more", [{}, {"repetition_penalty": 1.2}, {"num_beams": 2}], ids=str)
@@ -143,8 +154,12 @@ def test_ids_that_cannot_be_continued_are_one_line(env, ids, said):
 def test_speculative_configuration(env, name, value):
     config = SpeculativeConfig(**{"max_new_tokens": 6, name: value})
     generator = SpeculativeGenerator(target_model=env.model, draft_model=env.model, config=config)
-    assert generator.generate(env.input_ids).shape[1] >= 4
+    reply = generator.generate(env.input_ids)
+    assert 4 < reply.shape[1] <= 10 and torch.equal(reply[:, :4], env.input_ids)
+    assert getattr(generator.config, name) == value
     assert 0.0 <= generator.acceptance_rate <= 1.0
+    if not config.temperature:
+        assert torch.equal(reply, generate(env.model, env.input_ids, max_new_tokens=6))
 
 
 @pytest.mark.parametrize("spec_k", [1, 3])

@@ -1,6 +1,7 @@
 """Tensors, ids and plain text in, the same kind out: the names that inference guides document."""
 
 from dataclasses import replace
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -218,3 +219,24 @@ def test_many_texts_are_answered_in_groups(omni, monkeypatch):
 def test_wrong_types_get_one_line(omni, call, words):
     with pytest.raises(UserError, match=words):
         call(omni.model, omni.tokenizer)
+
+
+@pytest.mark.parametrize("seen", [0, 6])
+@pytest.mark.parametrize("use_cache", [True, False])
+def test_a_reply_ends_where_the_context_does(model, seen, use_cache):
+    given = {"use_cache": use_cache, "max_new_tokens": 30, "eos_token_id": None}
+    if seen:
+        torch.manual_seed(0)
+        given["multimodal_emb"] = torch.randn(1, seen, thinker_of(model).config.hidden_size)
+    whole = generate(model, IDS, **given)
+    cut_off = generate(model, IDS, max_seq_len=len(IDS) + seen + 3, **given)
+    assert len(whole) == 30 and cut_off == whole[:3]
+    with pytest.raises(UserError, match="context"):
+        generate(model, IDS, max_seq_len=len(IDS) + seen, **given)
+
+
+@pytest.mark.parametrize("do_sample", [True, False])
+def test_the_end_is_the_tokenizers_own(do_sample):
+    tokenizer = SimpleNamespace(eos_token_id=77)
+    made = text_generation.settings(tokenizer, 9, 0.7, 0.9, 50, do_sample, None)
+    assert made.eos_token_id == 77 and made.max_new_tokens == 9

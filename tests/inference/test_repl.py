@@ -153,3 +153,24 @@ def test_what_waits_to_be_heard_is_not_written_over(repl, tmp_path):
     with pytest.raises(UserError, match="would be lost"):
         repl.handle(f"/save {tmp_path}/./a.wav")
     assert (tmp_path / "a.wav").read_bytes() == before
+
+
+def test_the_chosen_voice_speaks(repl, omni, monkeypatch):
+    asked = []
+    silence = np.zeros(160, np.float32), 16_000
+    monkeypatch.setattr(omni, "speak", lambda text, **given: asked.append(given) or silence)
+    name = omni.speaker.voices[1]
+    repl.handle("/say Hello")
+    repl.handle(f"/voice {name}")
+    assert repl.spoken is None
+    repl.handle("/say Hello")
+    assert asked == [{}, {"voice": name}]
+
+
+def test_reset_forgets_waiting_files_too(repl):
+    repl.handle("hello")
+    repl.handle(f"/image {ROOT / 'examples' / 'sample_image.png'}")
+    repl.spoken = np.zeros(160, np.float32), 16_000
+    assert repl.waiting["image"] and repl.session.messages
+    repl.handle("/reset")
+    assert not any(repl.waiting.values()) and not repl.session.messages and repl.spoken is None

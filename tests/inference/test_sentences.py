@@ -45,3 +45,10 @@ def test_a_sentence_is_given_before_the_next_is_written():
     assert next(said) == "One two." and len(written) == 3
     assert next(said) == "Three four five." and len(written) == 6
     assert list(said) == ["Six."]
+
+
+def test_a_long_sentence_is_cut_at_its_commas():
+    pieces = split_sentences("first half of many words, " * 60 + "end.")
+    assert all(piece.endswith(",") for piece in pieces[:-1]) and len(pieces) > 5
+    pieces = split_sentences("first half of many words; " * 60 + "end.")
+    assert all(piece.endswith(";") for piece in pieces[:-1]) and len(pieces) > 5

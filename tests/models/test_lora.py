@@ -12,6 +12,7 @@ from models.errors import UserError
 from models.lora import TARGETS, LoraConfig, adapted, add_lora, load_lora, merge_lora, save_lora
 from models.memory import MemoryAdapter, MemoryConfig
 from models.omni import thinker_of
+from models.quantization import quantise_rows
 from models.thinker import Thinker
 from tests.models.test_memory import MEMORY, SIZES
 
@@ -142,6 +143,23 @@ def test_a_bank_goes_with_the_thinker_it_was_trained_on(nano_text_dir, tmp_path)
     with pytest.raises(UserError, match="before the memory bank"):
         attach_adapter(omni, tmp_path / "lora")
     assert not adapted(thinker_of(omni.model))
+
+
+def test_an_int8_thinker_stays_one_with_an_adapter(nano_text_dir, tmp_path, compiled_step):
+    torch.manual_seed(0)
+    base = add_lora(Thinker.from_pretrained(nano_text_dir), LoraConfig())
+    for module in adapted(base).values():
+        torch.nn.init.normal_(module.lora_B.weight, std=0.3)
+    save_lora(base, tmp_path)
+    omni = Omni.from_pretrained(nano_text_dir, dtype="int8")
+    attach_adapter(omni, tmp_path)
+    for name, weight in thinker_of(omni.model).named_parameters():
+        if weight.dim() == 2:
+            codes, scales = quantise_rows(weight)
+            assert torch.allclose(codes * scales, weight, atol=1e-6), name
+    if compiled_step is not None:
+        plain, native = (omni.chat("hi", max_new_tokens=24, native=how) for how in ("off", "on"))
+        assert plain == native
 
 
 @pytest.mark.parametrize("names", [[3, "q_proj"], ["q_proj", None], [["q_proj"], {}], [0.5, "q_proj"]])
