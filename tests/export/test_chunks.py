@@ -9,15 +9,16 @@ import numpy as np
 import pytest
 import torch
 
-from export import chunk_targets
+from export import chunk_targets, chunks
 from export.chunk_check import check_packages, described
 from export.chunk_modules import CoreMLChunk, HalfNorm, layer_ranges, vocabulary_parts
-from export.chunks import Options, main, run
+from export.chunks import Options, main, run, write_chunks
 from inference.chunked import coreml, load_chunks
 from inference.chunked.coreml import core_ml
 from models.block import RMSNorm
 from models.errors import UserError
 from models.thinker import Thinker
+from tests.conftest import ROOT
 
 for name in ("onnx", "onnxruntime", "coremltools"):
     pytest.importorskip(name, reason="needs pip install -r requirements-chunks.txt")
@@ -199,6 +200,28 @@ def test_chunks_that_compute_something_else_are_never_written(nano_text_dir, tmp
     with pytest.raises(UserError, match="differ from the model"):
         run(nano_text_dir, tmp_path / "x", Options())
     assert not list(tmp_path.iterdir())
+
+
+def test_chunks_of_other_weights_are_found_out(nano_text_dir, tmp_path, monkeypatch):
+    def altered(thinker, folder, options):
+        with torch.no_grad():
+            thinker.model.layers[1].mlp.down_proj.weight[0] += 1.0
+        return write_chunks(thinker, folder, options)
+
+    monkeypatch.setattr(chunks, "write_chunks", altered)
+    with pytest.raises(UserError, match="differ from the model"):
+        run(nano_text_dir, tmp_path / "x", Options())
+    assert not list(tmp_path.iterdir())
+
+
+def test_a_second_export_takes_the_place_of_the_first(nano_text_dir, tmp_path):
+    out = tmp_path / "x"
+    run(nano_text_dir, out, Options(num_chunks=2, embeddings=True, lm_head=True))
+    run(nano_text_dir, out, Options(num_chunks=1, embeddings=True, lm_head=True))
+    assert list(tmp_path.iterdir()) == [out]
+    assert [path.name for path in sorted(out.glob("chunk_*"))] == ["chunk_0.onnx"]
+    with pytest.raises(UserError, match="another model's"):
+        load_chunks(out, model_name=ROOT / "checkpoints" / "thinker_tiny")
 
 
 def test_a_folder_with_a_manifest_of_something_else_stays(nano_text_dir, tmp_path, capsys):
