@@ -2,6 +2,7 @@
 
 import math
 import random
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -50,6 +51,14 @@ def test_shares_of_words_are_those_that_were_counted():
     assert ratio == pytest.approx(math.log(3), abs=0.3)
 
 
+def test_a_word_that_follows_many_is_likelier_than_one_that_follows_one_word_only():
+    """What backing off goes by is how many words it follows, not how often it occurs."""
+    said = ["san francisco"] * 30 + [f"{which} dog" for which in ("a", "the", "my", "your", "this")] * 4
+    table = count_ngrams(said, 20, 100, 100)
+    dog, francisco = (table.log_prob((), table.ids[word]) for word in ("dog", "francisco"))
+    assert dog > francisco + 1
+
+
 def test_a_beginning_is_as_likely_as_all_words_that_begin_so(table):
     words = [word for word in table.words[1:] if word.startswith("h")]
     assert words == ["hears", "hen"] or sorted(words) == ["hears", "hen"]
@@ -86,7 +95,16 @@ def test_counts_no_sentence_that_is_kept_for_tests():
     assert len(held) > 10 and not any(text in counted for text in held if " " in text)
 
 
-def _nowhere():
-    from pathlib import Path
+def test_counts_no_line_of_a_text_that_is_kept_for_tests(monkeypatch):
+    from data.speech import sentences as speech
 
+    letters = "abcdefghijklmno"
+    text = [f"the {first}{second} sings" for first in letters for second in letters[:10]]
+    monkeypatch.setattr(speech, "corpus", lambda real, every: iter(text))
+    counted = set(lines(Path("x"), {"questions": 0, "scenes": 0, "short": 0}, _nowhere()))
+    kept = {one for one in text if speech.split_of(one) != "train"}
+    assert kept and counted == set(text) - kept
+
+
+def _nowhere():
     return Path("nowhere")

@@ -11,10 +11,15 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
+from training.log import read_log
+
 ROOT = Path(__file__).resolve().parents[2]
 
 
-def run(folder: Path, processes: int, *settings: str) -> dict[str, torch.Tensor]:
+Weights = dict[str, torch.Tensor]
+
+
+def run(folder: Path, processes: int, *settings: str) -> Weights:
     """A few steps of the toy, without dropout (whose noise is drawn for each slice)."""
     launcher = [sys.executable, "-m"]
     if processes > 1:
@@ -27,7 +32,10 @@ def run(folder: Path, processes: int, *settings: str) -> dict[str, torch.Tensor]
     return load_file(folder / "final" / "model.safetensors")
 
 
-Weights = dict[str, torch.Tensor]
+def logged(folder: Path) -> dict[str, float]:
+    """What the last entry of a run's log tells of its training."""
+    last = [entry for entry in read_log(folder / "log.jsonl") if entry["kind"] == "train"][-1]
+    return {name: last[name] for name in ("loss", "grad_norm", "close", "lr")}
 
 
 def assert_close(a: Weights, b: Weights, but: str = "", atol: float = 1e-6) -> None:
@@ -39,23 +47,27 @@ PLAIN = ("dropout=0.0", "optimizer=adamw")
 
 
 @pytest.fixture(scope="module")
-def alone(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
-    return run(tmp_path_factory.mktemp("alone"), 1, *PLAIN)
+def alone(tmp_path_factory: pytest.TempPathFactory) -> tuple[Weights, dict[str, float]]:
+    """Weights and log of one process."""
+    folder = tmp_path_factory.mktemp("alone")
+    return run(folder, 1, *PLAIN), logged(folder)
 
 
 @pytest.fixture(scope="module")
-def sliced(tmp_path_factory: pytest.TempPathFactory) -> dict[str, torch.Tensor]:
+def sliced(tmp_path_factory: pytest.TempPathFactory) -> Weights:
     return run(tmp_path_factory.mktemp("sliced"), 1, "accumulate=2")
 
 
 @pytest.mark.parametrize("kind", ["ddp", "fsdp"])
-def test_two_processes_equal_one(kind: str, tmp_path: Path, alone: dict) -> None:
+def test_two_processes_equal_one(kind: str, tmp_path: Path, alone: tuple) -> None:
     # `seen` counts the items of one process.
-    assert_close(run(tmp_path, 2, *PLAIN, f"parallel={kind}"), alone, but="seen")
+    assert_close(run(tmp_path, 2, *PLAIN, f"parallel={kind}"), alone[0], but="seen")
+    assert logged(tmp_path) == pytest.approx(alone[1], rel=1e-4)  # AdamW forgives a gradient's scale
 
 
-def test_accumulation_equals_one_batch(tmp_path: Path, alone: dict) -> None:
-    assert_close(run(tmp_path, 1, *PLAIN, "accumulate=3"), alone)
+def test_accumulation_equals_one_batch(tmp_path: Path, alone: tuple) -> None:
+    assert_close(run(tmp_path, 1, *PLAIN, "accumulate=3"), alone[0])
+    assert logged(tmp_path) == pytest.approx(alone[1], rel=1e-4)
 
 
 @pytest.mark.parametrize(

@@ -23,6 +23,7 @@ from training.export import export
 from training.model_card import real_table
 from training.ngram_lm import count_ngrams
 from training.objective import STAGES, Paths
+from training.records import QUIZ
 
 
 @pytest.fixture
@@ -61,7 +62,10 @@ def test_both_checkpoints_work_and_say_how_they_were_made(runs, tmp_path):
     assert "fox" in NgramLM.load(omni / FILE).words
     assert OmniModel.from_pretrained(omni).ngram is not None
     assert Speaker.from_pretrained(omni).speak("Hi there.")[1] == 16000
-    assert read_json(thinker / "generation_config.json")["eos_token_id"] == 2
+    settings = read_json(thinker / "generation_config.json")
+    assert settings["eos_token_id"] == 2
+    special = Tokenizer(thinker / "tokenizer.model").special
+    assert settings["suppress_tokens"] == sorted(special - {2}) != []
     assert len(list((omni / "training").iterdir())) == len(STAGES)
     assert sorted(p.name for p in (tmp_path / "out").iterdir()) == ["omni_sft_nano", "thinker_nano"]
 
@@ -74,8 +78,10 @@ def test_each_card_lists_the_real_data_that_its_model_learnt_from(runs, tmp_path
     (runs.data / "corpus").mkdir()
     counts = {"tokens": 9, "conversations": 4, "told": 3, "stories": 2}
     (runs.data / "corpus" / "meta.json").write_text(json.dumps({"splits": {"train": counts}}))
+    (runs.data / "lexicon.jsonl").touch()
+    (runs.data / QUIZ).write_text(json.dumps({"train": ["Who won?"], "dev": [], "test": []}))
     text, omni = ((folder / "README.md").read_text() for folder in export(runs, "nano", tmp_path / "out"))
-    for name in ("stories", "cifar10", "clothing_cc0", "fsdd"):
+    for name in ("stories", "cifar10", "clothing_cc0", "fsdd", "cmudict", "opentriviaqa"):
         licence = real_table([name]).splitlines()[-1]
         assert licence in omni and (licence in text) == (name == "stories")
 

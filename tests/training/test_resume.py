@@ -17,7 +17,7 @@ from safetensors.torch import load_file
 
 from models.errors import UserError
 from tests.training.toy import ToyObjective, toy_identity
-from training import provenance
+from training import provenance, state
 from training.distributed import World
 from training.log import read_log
 from training.loop import Stopped, Trainer, seed_all
@@ -87,6 +87,7 @@ def test_sigterm_saves_at_once(tmp_path: Path, unbroken: dict) -> None:
     out, _ = process.communicate(timeout=30)
     assert process.returncode == 143
     assert "state saved" in json.loads(out)["stopped"]
+    assert state.read_note(tmp_path / "state.safetensors")["step"] >= 10
     assert_same(train(tmp_path), unbroken)
 
 

@@ -15,7 +15,15 @@ from torch.optim import AdamW, Muon
 
 import train
 from models.errors import UserError
-from training.config import PRESETS, TrainConfig, apply_override, check_same, identity, load_preset
+from training.config import (
+    FREE,
+    PRESETS,
+    TrainConfig,
+    apply_override,
+    check_same,
+    identity,
+    load_preset,
+)
 from training.objective import COUNTED, EXTRA, STAGES, Paths, slice_bounds
 from training.optimizer import SharedMuon, decay_start, lr_at, make_optimizers
 from training.stage import finished
@@ -135,6 +143,35 @@ def test_a_longer_run_of_the_vocoder_is_another_run(tmp_path: Path) -> None:
     with pytest.raises(UserError, match="train.steps was 10, is 20"):
         check_same(asked[0], asked[1], tmp_path)
     check_same(asked[2], asked[3], tmp_path)
+
+
+def asked(**changed) -> dict:
+    """The identity of a run, with some settings changed by their full names."""
+    section = {"model": {"hidden_size": 8}, "data": {"clips": 3}}
+    section["train"] = {"steps": 10, "batch_size": 2, "lr": 1.0}
+    who = {"stage": "audio", "preset": "nano", "seed": 0}
+    for name, value in changed.items():
+        part, _, key = name.rpartition(".")
+        (section[part] if part else who)[key] = value
+    return identity(section=section, **who)
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("stage", "omni"), ("seed", 1), ("preset", "tiny"), ("model.hidden_size", 9), ("data.clips", 4),
+     ("train.optimizer", "muon"), ("train.weight_decay", 0.2), ("train.batch_size", 3)],
+)
+def test_a_run_of_another_setting_is_not_continued(name: str, value: object, tmp_path: Path) -> None:
+    with pytest.raises(UserError, match=rf"\({name} was [^;]+, is {value}\)"):
+        check_same(asked(), asked(**{name: value}), tmp_path)
+
+
+@pytest.mark.parametrize("name", sorted(FREE))
+def test_what_does_not_change_the_learning_may_change(name: str, tmp_path: Path) -> None:
+    value = {"parallel": "fsdp", "compile": True}.get(name, 20)
+    changed = asked(**{f"train.{name}": value})
+    assert changed != asked()
+    check_same(asked(), changed, tmp_path)
 
 
 def test_a_finished_adapter_is_not_the_stage_itself(tmp_path: Path) -> None:

@@ -1,0 +1,90 @@
+"""A stage from its name to its finished folder: trained once, longer, anew, and from other weights."""
+
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from models.checkpoint import read_json
+from tests.training.toy import ToyObjective
+from training import stage
+from training.distributed import World
+from training.log import read_log
+from training.objective import Paths
+
+
+class Toy(ToyObjective):
+    """A toy that can begin with given weights."""
+
+    def init_from(self, folder: Path) -> None:
+        self.model.load_state_dict(load_file(folder / "model.safetensors"))
+
+
+@pytest.fixture
+def built(monkeypatch) -> list[str]:
+    """What was done of the toy's stage, in order."""
+    done: list[str] = []
+    module = SimpleNamespace(
+        prepare=lambda config, paths: done.append(f"prepare {config['seed']} {config['workers']}"),
+        build=lambda config, paths: done.append("build") or Toy(6),
+    )
+    monkeypatch.setattr(stage, "load_stage", lambda name: module)
+    return done
+
+
+def run(folder: Path, steps: int = 4, seed: int = 0, restart: bool = False, init_from: Path | None = None,
+        **train: object) -> dict[str, torch.Tensor]:  # fmt: skip
+    """Run the stage; its weights."""
+    settings = {"steps": steps, "batch_size": 6, "lr": 0.01, "log_every": 2, "validate_every": 50} | train
+    paths = Paths(folder / "data", folder / "runs", None, "nano")
+    request = stage.Request("toy", "nano", {"train": settings}, paths, seed, 3, restart, init_from)
+    stage.run_stage(request, World())
+    return load_file(paths.final("toy") / "model.safetensors")
+
+
+def steps(folder: Path) -> list[int]:
+    return [e["step"] for e in read_log(folder / "runs" / "toy" / "log.jsonl") if e["kind"] == "train"]
+
+
+def same(a: dict[str, torch.Tensor], b: dict[str, torch.Tensor]) -> bool:
+    return a.keys() == b.keys() and all(torch.equal(a[name], b[name]) for name in a)
+
+
+def test_a_stage_is_trained_once_goes_on_when_asked_for_more_and_begins_anew(built, tmp_path, capsys):
+    first = run(tmp_path)
+    assert built == ["prepare 0 3", "build"] and steps(tmp_path) == [2, 4]
+    capsys.readouterr()
+    assert same(run(tmp_path), first) and same(run(tmp_path, steps=3), first)
+    assert len(built) == 2 and capsys.readouterr().out.count("toy: finished already") == 2
+    longer = run(tmp_path, steps=8)
+    assert len(built) == 4 and not same(longer, first) and steps(tmp_path) == [2, 4, 6, 8]
+    assert read_json(tmp_path / "runs" / "toy" / "final" / "training.json")["steps"] == 8
+    assert same(run(tmp_path, restart=True), first)
+    assert len(built) == 6 and steps(tmp_path) == [2, 4]
+
+
+def test_first_weights_follow_the_seed(built, tmp_path):
+    torch.manual_seed(5)
+    one = run(tmp_path / "one", seed=1, lr=1e-12)
+    torch.manual_seed(6)
+    two = run(tmp_path / "two", seed=1, lr=1e-12)
+    assert same(one, two)
+    assert not same(one, run(tmp_path / "three", seed=2, lr=1e-12))
+
+
+def test_a_stage_begins_with_the_weights_it_is_given(built, tmp_path):
+    given = run(tmp_path / "given", seed=1)
+    took = run(tmp_path / "took", seed=2, lr=1e-9, init_from=tmp_path / "given" / "runs" / "toy" / "final")
+    assert all(torch.allclose(took[name], given[name], atol=1e-6) for name in given if name != "seen")
+
+
+def test_beginning_anew_forgets_all_that_a_run_leaves_and_nothing_else(tmp_path):
+    for name in ("final", "final.new", "final.old", "tensorboard", "mine"):
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    for name in ("state.safetensors", "state_stable.safetensors", "log.jsonl", "loss.png", "notes.txt"):
+        (tmp_path / name).touch()
+    stage.forget(tmp_path)
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "notes.txt"]
