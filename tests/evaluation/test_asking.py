@@ -42,3 +42,12 @@ def test_majority_is_the_most_frequent_answer_of_the_kind():
     questions = [{"kind": "color", "answer": a} for a in ("Red.", "Blue.", "Red.")]
     random.Random(0).shuffle(questions)
     assert majority(questions) == ["Red."] * 3
+
+
+def test_a_direct_asker_opens_no_thinking(nano_omni_dir):
+    omni = Omni.from_pretrained(nano_omni_dir)
+    asker, grey = Asker(omni, max_new_tokens=7), torch.full((3, 224, 224), 128, dtype=torch.uint8)
+    turns = [user_turn("Hm?", [grey])]
+    assert omni.tokenizer.think in asker.prompts(turns)[0].ids
+    assert omni.tokenizer.think not in asker.direct().prompts(turns)[0].ids
+    assert asker.direct().config.max_new_tokens == 7

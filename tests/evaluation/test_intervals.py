@@ -34,3 +34,7 @@ def test_bootstrap_is_repeatable_and_refuses_nothing():
     assert bootstrap([1, 2, 0], [3, 3, 3], 5) == bootstrap([1, 2, 0], [3, 3, 3], 5)
     with pytest.raises(ValueError):
         bootstrap([], [])
+
+
+def test_bootstrap_of_a_rate_is_as_wide_as_wilsons():
+    assert bootstrap([1, 0] * 200, [1] * 400) == pytest.approx(wilson(200, 400), abs=0.01)

@@ -5,6 +5,7 @@ import pytest
 
 from evaluation import small_world
 from evaluation.setting import Setting
+from inference.speech import Speaker
 
 
 @pytest.fixture
@@ -49,3 +50,22 @@ def test_an_untrained_model_fails_every_part(setting, monkeypatch):
         name for part in ("answers", "pictures", "hears", "says") for name in (part, f"{part}/control")
     )
     assert all(np.isclose(figure.value, 0.0) for figure in figures.values())
+
+
+def test_what_is_said_is_held_against_its_own_text_and_the_control_is_in_another_order(
+    nano_omni_dir, monkeypatch
+):
+    monkeypatch.setattr(small_world, "WORDS", ("Red.",))
+    monkeypatch.setattr(small_world, "PAIRS", ("A red star.",))
+    judged = []
+
+    def hear(waves, *_, choices):
+        judged.append(waves)
+        return list(choices)
+
+    monkeypatch.setattr(small_world, "hear", hear)
+    rows, _ = small_world.spoken(Speaker.from_pretrained(nano_omni_dir), 1)
+    assert rows == [("Red.", "Red.", True), ("A red star.", "A red star.", True)]
+    said, control = judged
+    for own, mixed in zip(said, control, strict=True):
+        assert own.shape == mixed.shape and not np.allclose(own, mixed)

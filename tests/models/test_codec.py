@@ -62,6 +62,22 @@ def test_encoder_gets_gradient_through_the_quantiser():
     assert codec.enter.weight.grad.abs().sum() > 0
 
 
+def test_commitment_alone_teaches_the_encoder():
+    codec = MelCodec(SMALL).train()
+    _, quantized = codec(voices(4))
+    quantized.commitment.backward()
+    assert codec.enter.weight.grad.abs().sum() > 0
+
+
+def test_some_examples_keep_only_the_first_codebooks_in_training():
+    torch.manual_seed(0)
+    quantizer = ResidualQuantizer(8, 16, 4, dropout=0.25).train()
+    kept = quantizer._kept(torch.zeros(4000, 1, 4))
+    assert kept.min() == 1 and kept.max() == 8
+    assert 0.19 < float((kept < 8).float().mean()) < 0.25
+    assert (quantizer.eval()._kept(torch.zeros(40, 1, 4)) == 8).all()
+
+
 def test_learns_and_uses_its_codes():
     codec = MelCodec(SMALL).train()
     mel = voices(32)

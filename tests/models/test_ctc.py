@@ -6,7 +6,15 @@ import math
 import pytest
 import torch
 
-from models.ctc import ALPHABET, LABELS, prefix_beam_search, to_alphabet
+from models.ctc import (
+    ALPHABET,
+    LABELS,
+    LETTER_BONUS,
+    LM_WEIGHT,
+    prefix_beam_search,
+    to_alphabet,
+)
+from models.ngram_lm import EDGE
 from training.ctc import ctc_labels
 from training.ngram_lm import count_ngrams
 
@@ -65,3 +73,23 @@ def test_silence_has_an_empty_transcript(table):
     scores = torch.full((6, LABELS), -9.0)
     scores[:, 0] = 5.0
     assert prefix_beam_search(scores.log_softmax(-1), table)[0].text == ""
+
+
+def test_a_word_that_has_begun_counts_before_it_ends(table, monkeypatch):
+    monkeypatch.setattr("models.ctc.WIDTH", 1)
+    log_probs = heard("the red dog", {5: "o"})
+    assert prefix_beam_search(log_probs, table)[0].text == "the red dog"
+
+
+def test_a_transcript_scores_its_words_its_letters_and_its_end(table):
+    text = "the dog is red"
+    log_probs = heard(text, {})
+    nats, context = 0.0, (EDGE,)
+    for word in text.split():
+        step, context = table.step(context, word)
+        nats += step
+    nats += table.log_prob(context, EDGE)
+    alone, fused = (prefix_beam_search(log_probs, lm)[0] for lm in (None, table))
+    assert alone.text == fused.text == text
+    wanted = LM_WEIGHT * nats + LETTER_BONUS * len(text)
+    assert fused.score - alone.score == pytest.approx(wanted, abs=1e-3)

@@ -10,7 +10,13 @@ from models.discriminator import (
 )
 from models.mel import log_mel
 from models.vocoder import VocoderConfig
-from training.objectives.vocoder import VocoderTask
+from training.objectives.vocoder import (
+    ADVERSARY_WEIGHT,
+    FEATURE_WEIGHT,
+    MEL_WEIGHT,
+    SPECTRA_WEIGHT,
+    VocoderTask,
+)
 
 
 def waves(seed: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -70,3 +76,19 @@ def test_one_backward_pass_serves_both_sides():
         assert all(g is None for g in unused), name
     assert task(batch).logs.keys() == {"spectra", "mel", "discriminator", "adversary", "features"}
     assert task(batch | {"adversary": False}).logs.keys() == {"spectra", "mel"}
+
+
+def test_the_loss_weighs_every_part_and_teaches_the_discriminators():
+    torch.manual_seed(0)
+    task = VocoderTask(VocoderConfig(hidden_size=16, intermediate_size=32, num_layers=1)).eval()
+    tones = waves(0)[0][:, :3840]
+    loss = task({"wave": tones, "mel": log_mel(tones), "adversary": True})
+    logs = loss.logs
+    wanted = SPECTRA_WEIGHT * (logs["spectra"] + MEL_WEIGHT * logs["mel"]) + logs["discriminator"]
+    wanted += ADVERSARY_WEIGHT * logs["adversary"] + FEATURE_WEIGHT * logs["features"]
+    torch.testing.assert_close(loss.total.detach(), wanted)
+    optimizer = torch.optim.SGD(task.discriminators.parameters(), 1e-3)
+    loss.total.backward()
+    optimizer.step()
+    after = task({"wave": tones, "mel": log_mel(tones), "adversary": True}).logs
+    assert after["discriminator"] < logs["discriminator"]

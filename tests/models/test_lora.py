@@ -8,8 +8,18 @@ import torch
 from inference import Omni
 from inference.memory import attach_memory
 from inference.merge import attach_adapter
+from models.checkpoint import read_tensors
 from models.errors import UserError
-from models.lora import TARGETS, LoraConfig, adapted, add_lora, load_lora, merge_lora, save_lora
+from models.lora import (
+    FILE,
+    TARGETS,
+    LoraConfig,
+    adapted,
+    add_lora,
+    load_lora,
+    merge_lora,
+    save_lora,
+)
 from models.memory import MemoryAdapter, MemoryConfig
 from models.omni import thinker_of
 from models.quantization import quantise_rows
@@ -55,6 +65,24 @@ def test_ours_loads_again(tmp_path):
     save_lora(thinker, tmp_path)
     assert json.loads((tmp_path / "adapter_config.json").read_text())["peft_type"] == "LORA"
     assert torch.equal(load_lora(plain(), tmp_path)(IDS), thinker(IDS))
+
+
+def test_names_shapes_and_settings_are_pefts(tmp_path):
+    save_lora(made(r=4, lora_alpha=6.0, target_modules=("q_proj", "down_proj")), tmp_path)
+    shapes = {key: tuple(tensor.shape) for key, tensor in read_tensors(tmp_path, FILE).items()}
+    wanted = {}
+    for layer in range(SIZES.num_hidden_layers):
+        name = f"base_model.model.model.layers.{layer}"
+        wanted[f"{name}.self_attn.q_proj.lora_A.weight"] = (4, 32)
+        wanted[f"{name}.self_attn.q_proj.lora_B.weight"] = (32, 4)
+        wanted[f"{name}.mlp.down_proj.lora_A.weight"] = (4, 64)
+        wanted[f"{name}.mlp.down_proj.lora_B.weight"] = (32, 4)
+    assert shapes == wanted
+    assert json.loads((tmp_path / "adapter_config.json").read_text()) == {
+        "r": 4, "lora_alpha": 6.0, "target_modules": ["q_proj", "down_proj"], "peft_type": "LORA",
+        "task_type": "CAUSAL_LM", "bias": "none", "lora_dropout": 0.0, "base_model_name_or_path": "",
+        "inference_mode": True,
+    }  # fmt: skip
 
 
 def hugging_face(thinker: Thinker):

@@ -1,5 +1,7 @@
 """The Talker: cached equals uncached, batched equals single, and the phones matter."""
 
+import math
+
 import pytest
 import torch
 import torch.nn.functional as F
@@ -80,6 +82,12 @@ def test_a_frame_does_not_see_its_own_code():
     a = talker(script, where, codes)[0]
     b = talker(script, where, changed)[0]
     assert torch.equal(a[:, :6], b[:, :6]) and not torch.equal(a[:, 6], b[:, 6])
+
+
+def test_a_frame_knows_how_far_it_is_in_its_phone():
+    """The middle of the second frame is half a frame into a phone of three."""
+    place = align(torch.tensor([[0.04, 0.12]]), 0.04).place[0, 1]
+    assert place.tolist() == pytest.approx([1 / 6, 5 / 6, 0.125, 0.625, math.log(3), 0.0], abs=1e-4)
 
 
 def test_alignment_covers_every_frame():

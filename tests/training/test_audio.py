@@ -16,6 +16,7 @@ from models.mel import log_mel
 from models.omni import OmniModel
 from tests.training.records import Records
 from training.augmentation import (
+    BAND_MASK,
     BEND,
     COLOUR,
     MASK_EVERY,
@@ -90,6 +91,13 @@ def test_longer_clips_have_more_gaps():
     clips = [mask_mel(np.full((128, frames), 90, np.uint8), np.random.default_rng(k)) for k in range(20)]
     gaps = [np.diff(clip.any(0).astype(int), prepend=1) == -1 for clip in clips]
     assert 14 < np.mean([gap.sum() for gap in gaps]) <= 20
+
+
+def test_bands_of_the_mel_axis_are_silenced():
+    clips = [mask_mel(np.full((128, 400), 90, np.uint8), np.random.default_rng(k)) for k in range(40)]
+    silent = [int((~clip.any(1)).sum()) for clip in clips]
+    assert 0.6 * BAND_MASK < np.mean(silent) < 1.2 * BAND_MASK
+    assert BAND_MASK < max(silent) <= 2 * BAND_MASK
 
 
 def test_two_views_differ_by_what_each_says_of_the_other():

@@ -3,7 +3,7 @@
 import numpy as np
 import torch
 
-from training.distort import SHIFT, Draw, distorted, draw
+from training.distort import SHIFT, TURN, Draw, distorted, draw
 
 PLAIN = np.array([1.0, 1.0, 1.0])
 
@@ -46,3 +46,9 @@ def test_draws_follow_the_seed_and_keep_half_of_the_photographs_sharp():
     assert 70 < len(pixels) < 130
     assert all(np.allclose(p, p.round(), atol=1e-4) and abs(p).max() <= SHIFT for p in pixels)
     assert 70 < sum(one.affine[0, 0] < 0 for one in draws) < 130
+
+
+def test_photographs_are_turned_by_a_few_degrees_at_most():
+    affines = [draw(np.random.default_rng(seed), 32).affine for seed in range(200)]
+    degrees = [abs(np.degrees(np.arctan(affine[1, 0] / affine[0, 0]))) for affine in affines]
+    assert 0.8 * TURN < max(degrees) <= TURN + 0.01
