@@ -39,9 +39,9 @@ def load_video(source, limits: Limits = LIMITS, sound: bool = False) -> Video:
         return Video(frames)
     with container(file, "a video") as opened:
         stream = picture_stream(opened, file, limits)
-        images = seek_frames(opened, stream, limits.video_frames)
+        images, wide = seek_frames(opened, stream, limits.video_frames), aspect(stream)
         has_sound = bool(opened.streams.audio)
-    images = images or count_frames(file, limits)
+    images = images or count_frames(file, limits, wide)
     if not images:
         raise UserError(f"{file.name} has no frame that can be decoded: it is corrupt")
     return Video(images, sound_of(file, limits) if sound and has_sound else None)
@@ -92,15 +92,16 @@ def seek_frames(opened, stream, count: int) -> list:
                 break
             shown = frame
         if shown is not None and shown.time not in found:
-            found[shown.time] = upright(shown)
+            found[shown.time] = upright(shown, aspect(stream))
     return [found[time] for time in sorted(found) if found[time] is not None]
 
 
-def count_frames(file: Source, limits: Limits) -> list:
+def count_frames(file: Source, limits: Limits, wide: float) -> list:
     """Evenly spaced frames of a stream that does not say how long it is: count, then pick."""
     total = sum(1 for _ in all_frames(file, limits))
     picked = set(middles(total, limits.video_frames))
-    images = (upright(frame) for index, frame in enumerate(all_frames(file, limits)) if index in picked)
+    frames = enumerate(all_frames(file, limits))
+    images = (upright(frame, wide) for index, frame in frames if index in picked)
     return [image for image in images if image is not None]
 
 
@@ -122,19 +123,24 @@ def decode(opened, stream) -> Iterator:
         return
 
 
-def upright(frame):
+def aspect(stream) -> float:
+    """How many times as wide as high a pixel of a video is; 1 where the file tells nothing sensible."""
+    told = float(stream.sample_aspect_ratio or 1)
+    return told if 0.25 <= told <= 4 else 1.0
+
+
+def upright(frame, wide: float):
     """A frame as a PIL image, turned as the phone was and with square pixels; None if damaged."""
     import av
     from PIL import Image
 
     try:
         image = frame.to_image()
-        aspect = float(frame.sample_aspect_ratio or 0) if hasattr(frame, "sample_aspect_ratio") else 0.0
         turn = round(frame.rotation)
     except (av.FFmpegError, ValueError, ArithmeticError, TypeError, MemoryError):
         return None
-    if 0.25 <= aspect <= 4 and abs(aspect - 1) > 0.01:
-        image = image.resize((max(round(image.width * aspect), 1), image.height), Image.Resampling.BICUBIC)
+    if abs(wide - 1) > 0.01:
+        image = image.resize((max(round(image.width * wide), 1), image.height), Image.Resampling.BICUBIC)
     return image.rotate(-turn, expand=True) if turn else image
 
 
@@ -144,7 +150,7 @@ def still_picture(file: Source, limits: Limits):
         if not opened.format.name.endswith("_pipe") and "jpegxl" not in opened.format.name:
             raise UserError(f"{file.name} is not an image, or a corrupt one")
         stream = picture_stream(opened, file, limits)
-        image = next((upright(frame) for frame in decode(opened, stream)), None)
+        image = next((upright(frame, aspect(stream)) for frame in decode(opened, stream)), None)
     if image is None:
         raise UserError(f"{file.name} is not an image, or a corrupt one")
     return image

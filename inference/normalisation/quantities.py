@@ -249,7 +249,6 @@ NUMBERS: list[Rule] = [
          lambda m: f"{LETTER_NAMES[m[1]]} {'double ' if len(m[2]) == 2 else ''}prime "),
     rule(r"\^\s?\(?([-−]?\d+)\)?", lambda m: _raised(m[1])),
     rule(r"(?<![\d.,])(\d+(?:,\d{3})*)(?:st|nd|rd|th)\b", lambda m: ordinal(m[1]), any_case=True),
-    rule(r"(?<=[\w)])\s−\s(?=[\w(])|(?<=\d)−(?=\d)", "minus"),
     rule(r"(?<=\d)\*(?!\s?[\w(])(?!\*)"
          r"|(?<=\b[1-7])[*★](?= (?:hotel|resort|review|rating|restaurant))", "star"),
     rule(r"(?<=\d)\s?★", "stars"),

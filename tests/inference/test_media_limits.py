@@ -2,6 +2,7 @@
 
 import io
 import struct
+from fractions import Fraction
 from types import SimpleNamespace
 
 import av
@@ -12,7 +13,7 @@ from PIL import Image
 
 from inference.audio import blocks_of
 from inference.media import Limits, load_audio, load_image, load_video, resample
-from inference.video import upright
+from inference.video import aspect
 from inference.waveform import resampled_blocks
 from models.errors import UserError
 from tests.inference.conftest import picture, tone
@@ -27,13 +28,15 @@ def wav() -> bytes:
     return file.getvalue()
 
 
-def video(brightness, kind: str = "mp4") -> bytes:
-    """A 64 × 64 clip of grey frames."""
+def video(brightness, kind: str = "mp4", wide: Fraction | None = None) -> bytes:
+    """A 64 × 64 clip of grey frames, whose pixels are so many times as wide as high."""
     file = io.BytesIO()
     with av.open(file, "w", format=kind) as container:
         stream = container.add_stream("mpeg4", rate=10)
         stream.width = stream.height = 64
         stream.pix_fmt = "yuv420p"
+        if wide is not None:
+            stream.codec_context.sample_aspect_ratio = wide
         for level in brightness:
             frame = av.VideoFrame.from_ndarray(np.full((64, 64, 3), level, np.uint8), "rgb24")
             container.mux(stream.encode(frame))
@@ -91,10 +94,16 @@ def test_frames_are_the_middles_of_equal_parts(kind):
     assert np.allclose(levels, (34, 84, 134, 184), atol=8)
 
 
-@pytest.mark.parametrize(("aspect", "width"), [(2, 128), (1, 64), (None, 64), (9, 64)])
-def test_wide_pixels_are_made_square(aspect, width):
-    frame = SimpleNamespace(sample_aspect_ratio=aspect, rotation=0, to_image=lambda: picture(0))
-    assert upright(frame).size == (width, 64)
+@pytest.mark.parametrize(("wide", "width"), [(Fraction(2), 128), (Fraction(1), 64), (None, 64)])
+@pytest.mark.parametrize("kind", ["mp4", "matroska", "m4v"])  # by seeking, and by counting
+def test_wide_pixels_are_made_square(kind, wide, width):
+    frames = load_video(video([90] * 8, kind, wide)).frames
+    assert len(frames) == 4 and all(frame.size == (width, 64) for frame in frames)
+
+
+@pytest.mark.parametrize("told, wide", [(2, 2.0), (None, 1.0), (0, 1.0), (9, 1.0), (Fraction(1, 2), 0.5)])
+def test_a_shape_of_pixels_that_no_camera_has_is_ignored(told, wide):
+    assert aspect(SimpleNamespace(sample_aspect_ratio=told)) == wide
 
 
 def test_the_cover_of_a_song_is_no_video():
