@@ -37,4 +37,4 @@ def test_bootstrap_is_repeatable_and_refuses_nothing():
 
 
 def test_bootstrap_of_a_rate_is_as_wide_as_wilsons():
-    assert bootstrap([1, 0] * 200, [1] * 400) == pytest.approx(wilson(200, 400), abs=0.01)
+    assert bootstrap([1, 0] * 200, [1] * 400) == pytest.approx(wilson(200, 400), abs=0.004)

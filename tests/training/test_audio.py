@@ -33,7 +33,9 @@ from training.augmentation import (
 from training.ctc import ctc_frames_needed, ctc_labels, ctc_loss, disagreement, token_places
 from training.objective import Paths, epoch_order
 from training.objectives.audio import (
+    CONSISTENCY_WEIGHT,
     TEMPO,
+    TOKEN_WEIGHT,
     AudioObjective,
     AudioTask,
     even_groups,
@@ -339,6 +341,24 @@ def test_both_heads_and_the_encoder_learn(task, monkeypatch):
     for part in (task.audio, task.projector):
         assert all(p.grad is not None and p.grad.abs().sum() > 0 for p in part.parameters())
     assert not task.words.requires_grad
+
+
+@pytest.mark.parametrize("later, share", [(-1.0, 0.0), (0.4, 0.4), (3.0, 1.0)])
+def test_text_tokens_count_the_more_the_better_letters_are_heard(task, monkeypatch, later, share):
+    torch.manual_seed(0)
+    letters = [torch.tensor([1, 2, 3]), torch.tensor([4])] * 2
+    batch = {
+        "mel": torch.randn(4, 128, 160), "lengths": torch.tensor([160, 90] * 2), "letters": letters,
+        "text_tokens": [torch.tensor([30, 31]), torch.tensor([40])] * 2, "ends": [[2, 3], [1]] * 2,
+    }  # fmt: skip
+    heard = float(task(batch).logs["ctc"]) / 8  # nats a letter
+    monkeypatch.setattr("training.objectives.audio.TOKENS_FROM", heard + later)
+    loss = task(batch)
+    logs = {name: float(value) for name, value in loss.logs.items()}
+    assert logs["consistency"] > 0.01 and loss.weight == 8
+    wanted = logs["ctc"] + CONSISTENCY_WEIGHT * logs["consistency"]
+    wanted += TOKEN_WEIGHT * share * logs["text_tokens"]
+    assert loss.total.item() == pytest.approx(wanted, rel=0, abs=4e-4)
 
 
 @pytest.mark.parametrize("real, missing", [(None, None), ("real", "kokoro")])

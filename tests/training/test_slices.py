@@ -9,6 +9,7 @@ import torch
 
 from data.scenes.build import SEEDS, MakeScene
 from training.objectives.omni import OmniObjective
+from training.objectives.talker import TalkerObjective
 from training.objectives.thinker import ThinkerObjective
 from training.objectives.vision import VisionObjective
 
@@ -75,3 +76,31 @@ def test_each_cell_has_the_letters_of_its_four_patches(monkeypatch):
         for column in range(7):
             wanted = patches[2 * row : 2 * row + 2, 2 * column : 2 * column + 2].flatten()
             assert letters[7 * row + column].tolist() == wanted.tolist()
+
+
+class Numbered:
+    """Utterances that are known by their numbers."""
+
+    def __init__(self, count: int):
+        self.seconds = np.random.default_rng(0).random(count).tolist()
+
+    def __len__(self) -> int:
+        return len(self.seconds)
+
+    def gather(self, picks: list[int]) -> dict:
+        return {"picks": picks}
+
+
+@pytest.mark.parametrize("world", [2, 4])
+def test_utterances_and_words_of_the_talker(world, monkeypatch):
+    monkeypatch.setattr("training.objectives.talker.word_batch", list)
+    objective = object.__new__(TalkerObjective)
+    objective.size, objective.seed, objective.train = 6, 3, Numbered(500)
+    objective.said, objective.lexicon = ([(f"{name}{i}", ()) for i in range(300)] for name in "ab")
+    whole = objective.batch(3, 0, 1)
+    parts = [objective.batch(3, rank, world) for rank in range(world)]
+    for name in ("picks", "words"):
+        assert sum((part[name] for part in parts), []) == whole[name]
+    lengths = [objective.train.seconds[n] for n in whole["picks"]]
+    assert len(lengths) == 6 and max(lengths) - min(lengths) < 0.3
+    assert whole != objective.batch(4, 0, 1)
