@@ -158,9 +158,9 @@ def test_ids_that_are_no_tokens_are_one_runs_error(setting, runs, capsys):
 
 
 def test_all_that_a_manifest_says_counts_from_its_folder(tmp_path, nano_omni_dir, monkeypatch):
-    folder, elsewhere = tmp_path / "runs", tmp_path / "elsewhere"
+    folder, elsewhere = tmp_path / "runs", tmp_path / "quite" / "elsewhere"
     folder.mkdir()
-    elsewhere.mkdir()
+    elsewhere.mkdir(parents=True)
     (tmp_path / "nano").symlink_to(nano_omni_dir)
     for seed in (1, 2):
         picture(seed).save(folder / f"{seed}.png")
