@@ -42,8 +42,7 @@ def bench_quantise(omni: Omni, rounds: int, tokens: int) -> dict:
             table[method] = measured(path) | {"bits_per_byte": text_bits(one, omni.tokenizer)}
             runs[method] = lambda one=one: len(generate_batch(one, [prompt], config)[0])
         reads = not llama_missing("quantise")
-        gguf = lambda kind, path: export_to_gguf(omni, path, kind)  # noqa: E731
-        for kind, path in written(GGUF, gguf, folder, "{}.gguf"):
+        for kind, path in written(GGUF, lambda k, out: export_to_gguf(omni, out, k), folder, "{}.gguf"):
             table[f"gguf {kind}"] = measured(path)
             if reads:
                 llama = opened.enter_context(LlamaCpp(path, max(WINDOW, SHORT + tokens)))

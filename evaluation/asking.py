@@ -12,6 +12,7 @@ import torch
 from torch import Tensor
 
 from data.progress import progress
+from data.scenes.scoring import score
 from inference.generation import generate_batch
 from inference.omni import Omni
 from inference.prompt import Picture, Prompt, Sound, UserTurn
@@ -77,6 +78,11 @@ class Asker:
     def answers(self, prompts: list[Prompt], desc: str) -> list[str]:
         """The words of every answer."""
         return self.texts(self.replies(prompts, desc))
+
+
+def graded(answers: list[str], questions: list[dict]) -> list[bool]:
+    """Which answers about pictures are right."""
+    return [score(answer, q) for answer, q in zip(answers, questions, strict=True)]
 
 
 def another(n: int) -> list[int]:

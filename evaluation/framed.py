@@ -18,9 +18,8 @@ from PIL import Image, ImageDraw, ImageOps
 
 from data.scenes.build import build_pictures
 from data.scenes.objects import COLORS, CSS, RGB
-from data.scenes.scoring import score
 from data.shards import ShardReader
-from evaluation.asking import Asker, user_turn
+from evaluation.asking import Asker, graded, user_turn
 from evaluation.results import by_kind, rate
 from evaluation.setting import SEED, Measured, Setting
 from models.image import image_to_tensor
@@ -56,7 +55,7 @@ def ask_framed(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
     def right(places: list[int], change: Callable[[Image.Image], Image.Image], desc: str) -> list[bool]:
         shown = [image_to_tensor(change(images[i])) for i in places]
         turns = [user_turn(asked[i]["question"], [image]) for i, image in zip(places, shown, strict=True)]
-        return [score(a, asked[i]) for i, a in zip(places, asker.ask(turns, desc), strict=True)]
+        return graded(asker.ask(turns, desc), [asked[i] for i in places])
 
     plain = right(list(range(n)), Image.Image.copy, "framed, as it is")
     figures = {"framed/plain": rate(plain), "framed/in_colour": rate([plain[i] for i in grey])}
@@ -82,8 +81,7 @@ def ask_several(asker: Asker, setting: Setting) -> Measured:
     figures: Measured = {}
     for name, images in (("several", shown), ("several_blank", [[BLANK] * len(one) for one in shown])):
         turns = [user_turn(q["question"], pictures) for q, pictures in zip(asked, images, strict=True)]
-        good = [score(a, q) for a, q in zip(asker.ask(turns, name), asked, strict=True)]
-        figures |= by_kind(name, [q["kind"] for q in asked], good)
+        figures |= by_kind(name, [q["kind"] for q in asked], graded(asker.ask(turns, name), asked))
     return figures
 
 
@@ -104,5 +102,5 @@ def ask_colours(asker: Asker) -> Measured:
         images = [image_to_tensor(in_one_colour(*case[1:], what == "circle")) for case in cases]
         answers = asker.ask([user_turn(question, [image]) for image in images], f"colours, {what}")
         asked = [{"kind": "color", "answer": name} for name, *_ in cases]
-        figures[f"css/{what}"] = rate([score(a, q) for a, q in zip(answers, asked, strict=True)])
+        figures[f"css/{what}"] = rate(graded(answers, asked))
     return figures

@@ -14,7 +14,7 @@ from data.scenes.build import build_pictures
 from data.scenes.scoring import Question, score
 from data.shards import ShardReader
 from data.speech.asr_corpus import dequantise_mel
-from evaluation.asking import Asker, another, user_turn
+from evaluation.asking import Asker, another, graded, user_turn
 from evaluation.audio import heard, records, transcripts
 from evaluation.judge import hear, knows
 from evaluation.results import rate
@@ -88,7 +88,7 @@ def ask_about_pictures(
     }
     questions = [record["question"] for record in records + more]
     figures = {
-        name: rate([score(a, q) for a, q in zip(said, questions[: len(said)], strict=True)])
+        name: rate(graded(said, questions[: len(said)]))
         for name, said in answers.items()
     }
     return figures, answers["picture/spoken"][: len(records)]

@@ -37,13 +37,14 @@ def several(results: Results) -> str:
 
 def framed(results: Results) -> str:
     """The same scenes on other grounds, and in grey."""
-    rows = [("scenes as they are", "plain"), ("on a wide white ground", "wide"),
-            ("on a tall black one", "tall"), ("on a coloured one", "coloured"),
-            ("in grey, where no colour is asked", "grey"), ("the same in colour", "in_colour")]
-    shown = [[what, show(results, "vision", f"framed/{name}")] for what, name in rows]
-    shown += [["the colour of a circle, in all of CSS", show(results, "vision", "css/circle")],
-              ["of a picture that is nothing else", show(results, "vision", "css/plain")]]
-    return table(["pictures", "right"], shown)
+    rows = [
+        ("scenes as they are", "framed/plain"), ("on a wide white ground", "framed/wide"),
+        ("on a tall black one", "framed/tall"), ("on a coloured one", "framed/coloured"),
+        ("in grey, where no colour is asked", "framed/grey"), ("the same in colour", "framed/in_colour"),
+        ("the colour of a circle, in all of CSS", "css/circle"),
+        ("of a picture that is nothing else", "css/plain"),
+    ]
+    return listed(results, "vision", ["pictures", "right"], rows)
 
 
 def styles(results: Results) -> str:

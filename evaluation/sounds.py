@@ -20,10 +20,10 @@ from data.speech.asr_corpus import dequantise_mel
 from data.speech.statement_corpus import build_questions, build_statements
 from data.speech.statement_pairs import Pairs, pair_questions
 from data.speech.statement_questions import right
-from evaluation.asking import Asker, another, user_turn
+from evaluation.asking import Asker, another, graded, user_turn
 from evaluation.results import by_kind, error_rate, rate
 from evaluation.setting import SEED, Measured, Setting
-from evaluation.vision import CLIPS, graded
+from evaluation.vision import CLIPS
 from evaluation.words import word_errors
 from inference.omni import Omni
 from training.media import picture

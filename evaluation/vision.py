@@ -14,9 +14,8 @@ from torch import Tensor
 
 from data.scenes.build import build_pictures
 from data.scenes.clips import CHANGES, FRAMES, MOVES
-from data.scenes.scoring import score
 from data.shards import ShardReader
-from evaluation.asking import Asker, another, user_turn
+from evaluation.asking import Asker, another, graded, user_turn
 from evaluation.framed import BLANK, ask_colours, ask_framed, ask_several
 from evaluation.photos import ask_photos
 from evaluation.results import by_kind
@@ -42,11 +41,6 @@ def measure(setting: Setting) -> Measured:
     figures |= ask_framed(asker, ShardReader(scenes), setting) | ask_several(asker, setting)
     figures |= ask_colours(asker)
     return figures | ask_styles(asker, setting) | ask_photos(asker, setting)
-
-
-def graded(answers: list[str], questions: list[dict]) -> list[bool]:
-    """Which answers are right."""
-    return [score(answer, q) for answer, q in zip(answers, questions, strict=True)]
 
 
 def ask_scenes(asker: Asker, scenes: ShardReader, setting: Setting) -> Measured:
