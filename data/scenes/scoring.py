@@ -128,7 +128,7 @@ _PICTURES = {"first": {1}, "second": {2}, "third": {3}, "1": {1}, "2": {2}, "3":
 
 def pictures_named(answer: str) -> set[int]:
     """Which pictures an answer names; {0} for none of them."""
-    answer = re.sub(r"\b(first|second|third) ones?\b", r"\1", answer.lower())
+    answer = re.sub(r"\b(first|second|third|neither) ones?\b", r"\1", answer.lower())
     return set().union(*(_PICTURES.get(word, set()) for word in normalise(answer).split()))
 
 
@@ -141,12 +141,17 @@ _DIFFERENCES = {
 
 
 def score_difference(answer: str, question: Question) -> bool:
-    """Right when the same difference is told of the same thing, with the same colours."""
+    """Right when the same difference is told of the same thing, in the same picture."""
 
     def told(text: str) -> tuple:
         words = normalise(text).split()
         ways = {_DIFFERENCES[w] for w in words if w in _DIFFERENCES}
-        colors = set() if ways else {w for w in words if w in COLORS}
-        return ways, colors, {m[0] for m in mentions(text)}
+        pictures = [w for w in words if w in ("first", "second")]
+        colors = [] if ways else [w for w in words if w in COLORS]
+        if colors:
+            where = set(zip(pictures or ("first", "second"), colors))
+        else:  # "of the first picture, the dog is missing in the second"
+            where = set() if ways == {"nothing"} else {(pictures or ["second"])[-1]}
+        return ways, where, {m[0] for m in mentions(text)}
 
     return told(answer) == told(question["answer"])

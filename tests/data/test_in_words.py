@@ -59,7 +59,7 @@ def test_users_tell_or_thinking_does_and_some_first_questions_are_spoken():
     assert abs(ways["spoken"] / (1000 - ways["user"]) - SPOKEN) < 0.05
 
 
-def test_colours_and_counts_that_are_asked_for_are_told():
+def test_colours_that_are_asked_for_are_told():
     checked = 0
     for messages in drawn("train", 300, "shapes"):
         asked, thought = opening(messages)

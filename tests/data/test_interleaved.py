@@ -24,7 +24,24 @@ def photo(rng: random.Random) -> dict:
     return {"name": "fox", "other": "cat"}
 
 
-SOURCES = {"scene": scene, "photo": photo, "heard": lambda rng: UTTERANCE}
+ASKED = [
+    {
+        "text": text,
+        "kind": "talk_question",
+        "question": {"kind": kind, "answer": answer, "accept": []},
+    }
+    for text, kind, answer in (
+        ("What do you see?", "no_picture", NO_PICTURE),
+        ("What do you hear?", "refusal", NO_SOUND),
+        ("Hello.", "greeting", "Hello!"),
+    )
+]
+SOURCES = {
+    "scene": scene,
+    "photo": photo,
+    "heard": lambda rng: UTTERANCE,
+    "asked": lambda rng: rng.choice(ASKED),
+}
 
 
 def dialogue(seed: int, split: str = "train", length: int = 25):
@@ -35,7 +52,7 @@ def test_the_same_seed_makes_the_same_dialogue_and_all_kinds_come() -> None:
     assert dialogue(1) == dialogue(1)
     assert dialogue(1) != dialogue(2)
     kinds = {segment.kind for seed in range(20) for segment in dialogue(seed)}
-    assert kinds == {"talk", "back", "scene", "photo", "heard", "again"}
+    assert kinds == {"talk", "back", "scene", "photo", "heard", "asked", "again"}
 
 
 def test_what_is_shown_is_not_missed_and_what_is_not_is_not_asked_about() -> None:
@@ -53,7 +70,7 @@ def test_what_is_shown_is_not_missed_and_what_is_not_is_not_asked_about() -> Non
                 assert NO_SOUND not in answers
             if segment.kind in ("scene", "photo"):
                 view = segment
-            if segment.kind == "heard":
+            if segment.kind in ("heard", "asked"):
                 heard = segment.record["text"]
 
 
@@ -75,7 +92,11 @@ def test_a_fact_is_asked_for_after_it_was_told_and_only_then_known() -> None:
         told: dict[str, int] = {}
         turns = [q for segment in dialogue(seed) for q in segment.asked]
         for place, question in enumerate(turns):
-            said = question["answer"].removeprefix("Okay. ").replace("Nice to meet you, ", "Your name is ")
+            said = (
+                question["answer"]
+                .removeprefix("Okay. ")
+                .replace("Nice to meet you, ", "Your name is ")
+            )
             said = said.replace("!", ".")
             if question["kind"] == "fact_told":
                 told[said] = place
@@ -113,7 +134,9 @@ def test_chitchat_is_right_by_its_own_check_and_animals_keep_their_order() -> No
             assert score_turn(turn.answer, {"answer": turn.answer, "accept": turn.accept})
             if kind == "bigger":
                 large = turn.answer.removesuffix(" is bigger.").split(" ", 1)[1]
-                small = next(a for a in LISTS["by_size"] if f" {a}" in turn.question.replace(large, ""))
+                small = next(
+                    a for a in LISTS["by_size"] if f" {a}" in turn.question.replace(large, "")
+                )
                 assert LISTS["by_size"].index(large) > LISTS["by_size"].index(small)
 
 

@@ -356,3 +356,21 @@ def test_letters_of_a_sign_spell_its_text(seed):
     text = sign.text.lower()
     plain = "".join(a for a, b in zip(text, text[1:] + " ", strict=True) if a != b)
     assert merged == plain
+
+
+def test_a_build_that_was_stopped_goes_on_and_makes_nothing_twice(tmp_path):
+    made = []
+
+    def make(i):
+        if i == 5 and len(made) < 6:
+            raise KeyboardInterrupt
+        made.append(i)
+        return {"i": i}, {"b": bytes([i])}
+
+    with pytest.raises(KeyboardInterrupt):
+        generate(tmp_path, make, 8, shard_size=2, workers=1)
+    whole = [f"shard-0000{n}.{end}" for n in (0, 1) for end in ("bin", "jsonl")]
+    assert sorted(path.name for path in tmp_path.iterdir()) == whole
+    generate(tmp_path, make, 8, shard_size=2, workers=1)
+    assert made == [0, 1, 2, 3, 4, 4, 5, 6, 7]
+    assert [ShardReader(tmp_path)[i]["b"] for i in range(8)] == [bytes([i]) for i in range(8)]

@@ -1,5 +1,6 @@
 """The diagrams agree with the code: every box is a class, every arrow a call, both named in the text."""
 
+import ast
 import re
 
 from manual.chapters import ROOT
@@ -26,6 +27,14 @@ def test_every_box_is_a_class_and_every_arrow_a_call_named_in_the_text():
     assert len(BOXES) > 14 and all(name[0].isupper() for name in BOXES)
     assert len(ARROWS) > 14 and all(name[0].islower() for name in ARROWS)
     assert not (BOXES | ARROWS) - linked()
+
+
+def test_every_arrow_is_called_by_the_model_or_its_inference():
+    called = set()
+    for path in (*(ROOT / "models").rglob("*.py"), *(ROOT / "inference").rglob("*.py")):
+        calls = [node.func for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Call)]
+        called |= {getattr(func, "attr", getattr(func, "id", "")) for func in calls}
+    assert not ARROWS - called
 
 
 def test_the_readme_draws_the_same_classes():

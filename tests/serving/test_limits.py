@@ -126,6 +126,11 @@ def opening(key: str) -> dict:
     return {"path": "/v1/realtime", "headers": [(b"sec-websocket-protocol", protocols)]}
 
 
+def test_pcm_is_16_bit_at_24_khz():
+    sound = np.frombuffer(encode_all([0.5 * np.sin(np.arange(16_000) / 5).astype(np.float32)], "pcm"), "<i2")
+    assert abs(len(sound) - 24_000) < 30 and 0.4 < np.abs(sound).max() / 32_767 < 0.6  # 1 s, as loud
+
+
 @pytest.mark.parametrize("kind", [kind for kind in CONTENT_TYPES if kind != "pcm"])
 def test_sound_is_written_in_every_format(kind):
     assert AudioOut(format=kind) and SpeechBody(input="a", response_format=kind)
