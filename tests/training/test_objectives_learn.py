@@ -27,6 +27,7 @@ from models.errors import UserError
 from models.g2p import letters_to_ids
 from models.mel import log_mel
 from models.phones import IDS, PHONES
+from models.prosody import TYPICAL_PITCH
 from tests.conftest import ROOT
 from tests.fixtures.photos import write_photos
 from training.config import TrainConfig, load_preset
@@ -66,7 +67,7 @@ FALLS = {
     "thinker": {"next token": 0.58, "loss": 0.58},
     "codec": {"mel": 0.35, "loss": 0.3},
     "vocoder": {"mel": 0.6, "loss": 1.2},  # what the discriminators say comes on top
-    "talker": {"codes": 0.65, "durations": 0.55, "phones": 0.22, "loss": 0.6},
+    "talker": {"codes": 0.42, "durations": 0.55, "pitch": 0.9, "phones": 0.22, "loss": 0.6},
     "audio": {"letters": 0.16, "text tokens": 0.7, "loss": 0.3},
     "vision": {"colours": 0.8, "names": 0.5, "names read": 0.5, "loss": 0.7},
     "omni": {"answers": 0.5, "thoughts": 0.5, "loss": 0.6},
@@ -172,16 +173,20 @@ def of_vocoder(objective, paths: Paths) -> dict[str, float]:
 
 
 def of_talker(objective, paths: Paths) -> dict[str, float]:
-    """Nats a first code, nats a phone of a word, and the error of log durations."""
+    """Nats a code beside those of another frame's, errors of durations and pitch, nats a phone of a word."""
     talker, frontend = objective.model.talker, objective.model.frontend
-    totals = {"codes": [], "durations": [], "phones": []}
+    totals = {"codes": [], "durations": [], "pitch": [], "phones": []}
     for said in speech(paths):
         codes = objective.train.codec.encode(said["mel"])  # (1, T, K)
         row = {name: value[None] for name, value in as_tensors(said).items()}
         seconds, script = row["seconds"], script_of(row)
         where = align(seconds, talker.config.frame_seconds, torch.tensor([codes.shape[1]]))
-        first = talker(script, where, codes)[0]
-        totals["codes"].append(F.cross_entropy(first[0], codes[0, :, 0]))
+        for number, logits in enumerate(talker(script, where, codes)):  # (1, T, C)
+            totals["codes"].append(torch.tensor(beside_another(logits[0], codes[0, :, number])))
+        made = frontend.prosody(script.phones, script.starts, script.marks, script.voice)  # (1, P, 3)
+        voiced = script.hertz > 0
+        octaves = (script.hertz[voiced] / TYPICAL_PITCH).log2()
+        totals["pitch"].append((made[..., 1][voiced] - octaves).abs().mean())
         made, _ = frontend.prosody.predict(script.phones, script.starts, script.marks, script.voice)
         totals["durations"].append((made.log() - seconds.clamp(min=0.01).log()).abs().mean())
         for number, text in enumerate(said["words"]):
@@ -263,11 +268,13 @@ def shuffled(x: Tensor) -> Tensor:
 
 
 def broken_talker(batch: dict) -> dict:
-    """Codes, durations and phones of words in another order."""
+    """Codes, durations and phones of words in another order, and pitch upside down."""
     other = torch.cat([torch.zeros(1).long(), 1 + torch.randperm(len(PHONES) - 1)])  # padding stays
     words = batch["words"] | {"sounds": other[batch["words"]["sounds"]]}
-    codes, seconds = shuffled(batch["codes"]), batch["seconds"].roll(1, 1)
-    return batch | {"codes": codes, "seconds": seconds, "words": words}
+    seconds, hertz = batch["seconds"].roll(1, 1), batch["hertz"]
+    mirrored = torch.where(hertz > 0, TYPICAL_PITCH**2 / hertz.clamp(min=1), 0)  # high is low
+    broken = {"codes": shuffled(batch["codes"]), "seconds": seconds, "hertz": mirrored}
+    return batch | broken | {"words": words}
 
 
 def broken_audio(batch: dict) -> dict:
@@ -339,6 +346,22 @@ def test_from_broken_targets_it_is_not_learnt(stage, paths, monkeypatch):
         monkeypatch.setattr(module, "mel_loss", lambda made, true: mel_loss(made, true.roll(1, 0)))
     fallen = trained(stage, paths, BROKEN[stage])
     assert all(fallen[name] > most for name, most in FALLS[stage].items() if name != "loss"), fallen
+
+
+@pytest.mark.parametrize(("kind", "medium"), [("transcript", "sounds"), ("photo", "images")])
+def test_an_answer_depends_on_what_is_heard_and_seen(kind, medium, paths):
+    objective = load_stage("omni").build(section("omni"), paths)
+    objective.model.eval()
+    one = objective.sample(kind, random.Random(0), "train", 0.5)
+    (own,) = one[medium]
+    drawn = (objective.sample(kind, random.Random(i), "train", 0.5)[medium][0] for i in range(1, 20))
+    other = next(item for item in drawn if not np.array_equal(item, own))
+    if medium == "sounds":
+        other = np.resize(other.T, own.T.shape).T  # as long
+    batches = [objective.collate([one | {medium: [item]}]) for item in (own, other)]
+    with torch.inference_mode():
+        with_own, with_other = (float(objective.model(batch).total) for batch in batches)
+    assert abs(with_own - with_other) > 1e-4 * with_own
 
 
 @pytest.mark.parametrize("stage", ["codec", "vocoder"])
