@@ -241,8 +241,6 @@ def main(argv: list[str] | None = None) -> int:
             return run(args, settings, limits)
         except OSError as error:
             return output_lost(error)
-        except KeyboardInterrupt:
-            return 130
 
 
 def run(args: argparse.Namespace, settings: dict, limits: Limits) -> int:

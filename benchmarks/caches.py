@@ -16,6 +16,7 @@ from models.cachekind import KVCacheKind
 from models.omni import thinker_of
 
 WINDOW = 256  # tokens the Thinker is trained on at once: further back it reads worse, cache or none
+CHUNK = 32  # tokens that a cache takes at once, as of a prompt that is read in parts
 HELD_OUT = 16  # windows of conversations whose wordings never occur in training
 
 
@@ -34,11 +35,11 @@ def held_out(tokenizer) -> torch.Tensor:
 
 
 @torch.inference_mode()
-def text_bits(thinker, tokenizer, kind: str | None = None, chunk: int = 32) -> float:
+def text_bits(thinker, tokenizer, kind: str | None = None) -> float:
     """Bits per byte of held-out conversations that are read through a cache of this kind."""
     rows = held_out(tokenizer)
     cache = thinker.new_cache(rows.shape[0], rows.shape[1], kind)
-    parts = [thinker(input_ids=ids, cache=cache).float() for ids in rows[:, :-1].split(chunk, 1)]
+    parts = [thinker(input_ids=ids, cache=cache).float() for ids in rows[:, :-1].split(CHUNK, 1)]
     return bits(torch.cat(parts, 1), rows, tokenizer)
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from difflib import SequenceMatcher
 
-from data.speech.edit_distance import edit_distance
+from torchaudio.functional import edit_distance
+
 from inference.normalisation import can_say, normalise
 from models.phones import MARKS
 

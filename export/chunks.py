@@ -29,11 +29,11 @@ from export.chunk_modules import (
 from export.chunk_targets import need_package, to_coreml, to_onnx
 from inference.chunked.manifest import EMBEDDINGS, FORMAT, LM_HEAD, NAME, SUFFIXES, ChunkManifest
 from inference.chunked.plan import compute_plan
+from inference.omni import SHIPPED
 from models.checkpoint import read_json
 from models.errors import Parser, UserError, one_line_errors, remark
 from models.thinker import Thinker
 
-ROOT = Path(__file__).resolve().parent.parent
 SEQ_LEN = 8  # positions of a call: a prompt takes few calls, a token little padding
 CONTEXT = 2048  # positions of a state, where the model's context is longer
 WEIGHTS = (".safetensors", ".bin", ".pt", ".gguf")  # not copied: the chunks are the weights
@@ -161,9 +161,8 @@ def run(source: Path, out: Path, options: Options) -> tuple[ChunkManifest, str]:
 def main(argv: list[str] | None = None) -> int:
     """Returns the exit code."""
     parser = Parser("python -m export.chunks", description=__doc__.split("\n")[0])
-    default = ROOT / "checkpoints" / "omni_sft_tiny"
     add = parser.add_argument
-    add("--ckpt-dir", "--ckpt_dir", type=Path, default=default, help="ours, or any dense Qwen3's")
+    add("--ckpt-dir", "--ckpt_dir", type=Path, default=SHIPPED, help="ours, or any dense Qwen3's")
     add("--target", choices=tuple(SUFFIXES), default="onnx", help="ONNX Runtime, or Core ML")
     add("--num-chunks", "--num_chunks", type=int, default=1, help="programs that the layers are cut into")
     add("--seq-len", "--seq_len", type=int, default=SEQ_LEN, help="positions that a call takes")

@@ -16,6 +16,7 @@ from data.dialogue.conversation import sample_conversation
 from data.progress import progress
 from data.scenes.build import SEEDS, MakeScene
 from inference.generation import generate_batch
+from inference.omni import SHIPPED as CHECKPOINT
 from inference.omni import Omni
 from inference.output import check_path
 from inference.prompt import Prompt
@@ -66,7 +67,7 @@ def own_answers(folder: Path, count: int) -> Iterator[tuple[list[int], list[int]
 def main(argv: list[str] | None = None) -> int:
     parser = Parser(prog="python -m export.draft_table", description=__doc__)
     parser.add_argument("--out", type=Path, default=SHIPPED, help="default: the one that ships")
-    parser.add_argument("--ckpt_dir", type=Path, default=Path("checkpoints/omni_sft_tiny"),
+    parser.add_argument("--ckpt_dir", type=Path, default=CHECKPOINT,
                         help="whose tokenizer")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS,
                         help="so many of the training split")

@@ -17,6 +17,7 @@ from types import ModuleType
 from sentencepiece import SentencePieceProcessor
 
 from export.hf_tokenizer import CHAT_TEMPLATE
+from export.llamacpp import quantise_file
 from inference.omni import Omni
 from inference.output import check_writable, replace_file
 from models.errors import Parser, UserError, needed, one_line_errors, remark
@@ -196,8 +197,6 @@ def export_to_gguf(
     if kind in TYPES:
         write_gguf(thinker, tokenizer, out, kind, name or out.stem)
         return out
-    from export.llamacpp import quantise_file
-
     with TemporaryDirectory() as folder:
         made = Path(folder) / "f16.gguf"
         write_gguf(thinker, tokenizer, made, "f16", name or out.stem)

@@ -24,7 +24,7 @@ from inference.forms import as_prompts, fitting, padding, result
 from inference.hf_tokenizer import as_ours, load_tokenizer
 from inference.loading import moved
 from inference.prompt import Prompt
-from inference.sampling import make_generators, sample
+from inference.runner import Runner, RunnerWithoutCache
 from inference.stopping import StopWatch
 from models.errors import UserError
 from models.omni import thinker_of
@@ -122,8 +122,7 @@ def generate(
     if alone:
         if len(prompts) != 1:
             raise UserError("multimodal_emb and use_cache=False go with one prompt")
-        run = after_embeddings if use_cache else without_cache
-        replies = [run(model, prompts[0], multimodal_emb, config, tokenizer)]
+        replies = [answer_alone(model, prompts[0], multimodal_emb, config, tokenizer, use_cache)]
     else:
         replies = in_groups(model, prompts, config, tokenizer)
     return result(source, replies, tokenizer, pad, config)
@@ -209,46 +208,24 @@ def room_behind(model, prompt: Prompt, media: Tensor | None, config: GenerateCon
     return room - len(prompt)
 
 
-def after_embeddings(
-    model, prompt: Prompt, media: Tensor, config: GenerateConfig, tokenizer
+def answer_alone(
+    model, prompt: Prompt, media: Tensor | None, config: GenerateConfig, tokenizer, use_cache: bool
 ) -> list[int]:
-    """The reply to media embeddings (1, M, hidden) with the prompt behind them."""
+    """The reply to a prompt with media embeddings (1, M, hidden) in front of it, if there are any."""
     room = room_behind(model, prompt, media, config)
-    length = media.shape[1] + len(prompt) + min(room, config.max_new_tokens)
-    cache = generation.new_cache(model, 1, length, config)
-    run = generation.Runner(thinker_of(model), cache, config)
+    x = generation.embed(model, [prompt])  # (1, T, hidden)
+    x = x if media is None else torch.cat([media, x], dim=1)  # (1, M + T, hidden)
+    length = x.shape[1] + min(room, config.max_new_tokens)
+    thinker = thinker_of(model)
+    if use_cache:
+        run = Runner(thinker, generation.new_cache(model, 1, length, config), config)
+    else:
+        run = RunnerWithoutCache(thinker)
     with torch.inference_mode():
-        x = torch.cat([media, generation.embed(model, [prompt])], dim=1)  # (1, M + T, hidden)
         logits = run(x).logits  # (1, V)
     watch = StopWatch(config.stop_strings, tokenizer)
     rows = generation.Rows([prompt.ids], [room], [watch])
     return [token for (token,) in generation.decode(run, logits, config, rows, generation.Timing())]
-
-
-@torch.inference_mode()
-def without_cache(
-    model, prompt: Prompt, media: Tensor | None, config: GenerateConfig, tokenizer
-) -> list[int]:
-    """The reply, everything read again for each token."""
-    limit = min(config.max_new_tokens, room_behind(model, prompt, media, config))
-    thinker, reply = thinker_of(model), []
-    watch = StopWatch(config.stop_strings, tokenizer)
-    start = generation.embed(model, [prompt])  # (1, T, hidden)
-    x = start if media is None else torch.cat([media, start], dim=1)  # (1, M + T, hidden)
-    generators = make_generators(config.seed, 1)
-    seen = generation.first_seen([prompt.ids], thinker.logits(x[:, -1]), config)
-    while len(reply) < limit:
-        logits = thinker.logits(thinker.hidden(x)[:, -1])  # (1, V)
-        token = int(sample(logits, config, generators, seen))
-        if token == config.eos_token_id:
-            break
-        reply.append(token)
-        if watch.push(token):
-            break
-        if seen is not None:
-            seen[0, token] = True
-        x = torch.cat([x, thinker.embed(torch.tensor([[token]], device=x.device))], dim=1)
-    return reply
 
 
 class Generator(generation.Generator):

@@ -22,7 +22,7 @@ from inference.sampling import first_seen, likeliest_is_chosen, make_generators,
 from inference.stopping import StopWatch
 from inference.timing import Timing
 from models.cache import KVCache
-from models.errors import UserError
+from models.errors import ContextError, UserError
 from models.omni import thinker_of
 
 DEFAULT = GenerateConfig()  # greedy
@@ -203,7 +203,7 @@ def check_fits(prompt: Prompt, room: int) -> None:
     if not prompt.ids:
         raise UserError("the prompt is empty: there is nothing to continue")
     if len(prompt) >= room:
-        raise UserError(f"the prompt has {len(prompt)} tokens and the context room for {room}")
+        raise ContextError(f"the prompt has {len(prompt)} tokens and the context room for {room}")
 
 
 class Generator:

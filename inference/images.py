@@ -39,7 +39,7 @@ def load_image(source, limits: Limits = LIMITS):
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", Notice)
         with file.open() as stream:
-            image = opened(stream, file)
+            image = opened(stream, file, limits)
             if image is not None:
                 with image:
                     return decoded(image, file.name, limits)
@@ -48,7 +48,7 @@ def load_image(source, limits: Limits = LIMITS):
     return decoded(still_picture(file, limits), file.name, limits)
 
 
-def opened(stream, file: Source):
+def opened(stream, file: Source, limits: Limits):
     """The PIL image of a stream, not yet decoded; None where Pillow does not know the format."""
     from PIL import Image
 
@@ -66,7 +66,8 @@ def opened(stream, file: Source):
     except Image.UnidentifiedImageError:
         return None
     except Image.DecompressionBombError:
-        raise too_large(file.name, 2 * (Image.MAX_IMAGE_PIXELS or 0)) from None
+        bomb = 2 * (Image.MAX_IMAGE_PIXELS or 0)  # Pillow's own limit
+        raise too_large(file.name, min(limits.max_pixels, bomb)) from None
     except Exception as error:  # noqa: BLE001 (damaged files make Pillow raise nearly anything)
         raise UserError(f"{file.name} is corrupt: {error}") from None
 
@@ -169,7 +170,7 @@ def animation(file: Source, count: int, limits: Limits) -> list:
         warnings.simplefilter("ignore")
         with file.open() as stream:
             try:
-                image = opened(stream, file)
+                image = opened(stream, file, limits)
             except UserError:  # FFmpeg, asked next, has the last word
                 return []
             if image is None or image.width * image.height > limits.max_pixels:

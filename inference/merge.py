@@ -20,6 +20,7 @@ from safetensors import safe_open
 from safetensors.torch import save_file
 from torch import Tensor, nn
 
+from inference.memory import set_strategy
 from inference.quantised import DTYPES, METHODS, WeightOnly, dynamic_int8, swap_linears
 from models.checkpoint import UNFIT, load_strict
 from models.errors import UserError
@@ -206,8 +207,6 @@ def load_quantized(path: str | Path) -> Thinker:
     memory = MemoryConfig(**meta["memory"]) if "memory" in meta else None
     thinker = MemoryAdapter(config, memory) if memory else Thinker(config)
     if memory:
-        from inference.memory import set_strategy
-
         set_strategy(thinker)
     if method in DTYPES:
         thinker.load_state_dict(tensors)

@@ -7,9 +7,11 @@ command line can print each as one line. Failures are not notices: they are `Use
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from contextvars import ContextVar
 
 from models.errors import remark
 
+_kept: ContextVar[list[str] | None] = ContextVar("kept", default=None)
 _held: list[str] | None = None  # notices that wait until an answer is whole
 
 
@@ -19,7 +21,21 @@ class Notice(UserWarning):
 
 def notice(message: str) -> None:
     """Tell the user once per call site and text (the command line shows every one)."""
-    warnings.warn(message, Notice, stacklevel=2)
+    kept = _kept.get()
+    if kept is None:
+        warnings.warn(message, Notice, stacklevel=2)
+    else:
+        kept.append(message)
+
+
+@contextmanager
+def notices_kept() -> Iterator[list[str]]:
+    """Notices of the block, of this thread, for who asked rather than for who runs the program."""
+    token = _kept.set([])
+    try:
+        yield _kept.get()
+    finally:
+        _kept.reset(token)
 
 
 def show_notice(message, category, filename, lineno, file=None, line=None) -> None:

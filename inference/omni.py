@@ -9,7 +9,6 @@ Turns what a user brings into one prompt and the reply's ids into text; the netw
 
 from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import numpy as np
 import torch
@@ -18,26 +17,24 @@ from inference.caching.planning import resolve
 from inference.config import GenerateConfig
 from inference.generation import Generator, context_length, generate_batch
 from inference.loading import load_checkpoint
+from inference.long_audio import transcribe_long
 from inference.media import LIMITS, as_list, load_audio, load_image, load_video
 from inference.prompt import Picture, Prompt, Sound, UserTurn, as_requests
+from inference.session import ChatSession
 from inference.shortened import shortened
-from inference.speech import speakable
+from inference.speech import Speaker, speakable
 from inference.stopping import cut, until
 from inference.subtitles import Segment
 from inference.thinking import think
 from inference.tidied import tidied
 from inference.vad import NO_SPEECH, has_speech
 from models.audio import audio_tokens
-from models.errors import UserError
+from models.errors import ContextError, UserError
 from models.image import image_to_tensor
 from models.mel import log_mel
 from models.omni import TRANSCRIBE_QUESTION, OmniModel, thinker_of
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
-
-if TYPE_CHECKING:
-    from inference.session import ChatSession
-    from inference.speech import Speaker
 
 SHIPPED = Path(__file__).resolve().parent.parent / "checkpoints" / "omni_sft_tiny"
 IMAGE_QUESTION = "What do you see?"  # asked of a picture that comes without words
@@ -142,14 +139,10 @@ class Omni:
 
     def segments(self, audio, progress=None, **settings) -> Iterator[Segment]:
         """The words with their times, see inference.long_audio.transcribe_long."""
-        from inference.long_audio import transcribe_long
-
         return transcribe_long(self, audio, self.limits, progress=progress, **settings)
 
-    def session(self, system_prompt: str | None = None, **settings) -> "ChatSession":
+    def session(self, system_prompt: str | None = None, **settings) -> ChatSession:
         """A conversation that remembers; its cache lives across turns."""
-        from inference.session import ChatSession
-
         return ChatSession(self, system_prompt, **settings)
 
     def generator(self, config: GenerateConfig, reserve: int | None = None) -> Generator:
@@ -174,12 +167,10 @@ class Omni:
     # ---- speech out
 
     @property
-    def speaker(self) -> "Speaker":
+    def speaker(self) -> Speaker:
         """The speaking parts, loaded when first needed."""
         if self._speaker is None:
             self.need_omni("speaking")
-            from inference.speech import Speaker
-
             self._speaker = Speaker.from_pretrained(self.folder)
         return self._speaker
 
@@ -242,7 +233,7 @@ class Omni:
         """What opens every conversation: bos and the system prompt."""
         ids = self.tokenizer.encode_head(system_prompt)
         if len(ids) > self.room(config) // 2:
-            raise UserError(
+            raise ContextError(
                 f"the system prompt has {len(ids)} tokens, more than half of the context's "
                 f"{self.room(config)}: make it shorter"
             )

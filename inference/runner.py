@@ -1,4 +1,4 @@
-"""Running new positions into a KV cache: by compiled code where it serves, else by PyTorch."""
+"""Running new positions into a KV cache, by compiled code where it serves, or without a cache."""
 
 from __future__ import annotations
 
@@ -64,3 +64,23 @@ class Runner:
             start = perf_counter()
             logits = self.thinker.logits(hidden if every else hidden[:, -1])
             return Scores(logits, [], perf_counter() - start)
+
+
+class RunnerWithoutCache:
+    """The control of a cache: one row, read again from its start for each new position."""
+
+    def __init__(self, thinker: Thinker) -> None:
+        self.thinker = thinker
+        self.read: Tensor | None = None  # (1, T, hidden), all so far
+
+    def compile(self) -> None:
+        """Nothing: there is no compiled code for it."""
+
+    @torch.inference_mode()
+    def __call__(self, new: list[int] | Tensor, mask: None = None) -> Scores:
+        """The scores behind new positions, one id or embeddings (1, T, hidden)."""
+        if not isinstance(new, Tensor):
+            new = self.thinker.embed(torch.tensor([new], device=self.read.device))  # (1, 1, hidden)
+        self.read = new if self.read is None else torch.cat([self.read, new], dim=1)
+        logits = self.thinker.logits(self.thinker.hidden(self.read)[:, -1])  # (1, V)
+        return Scores(logits, [], 0.0)

@@ -10,10 +10,10 @@ from __future__ import annotations
 
 from inference.api import in_groups
 from inference.config import GenerateConfig
+from inference.hf_tokenizer import as_ours
 from inference.loading import moved
 from inference.prompt import Prompt
 from models.errors import UserError
-from models.tokenizer import Tokenizer
 
 
 def chat_ids(tokenizer, prompt: str) -> list[int]:
@@ -21,21 +21,17 @@ def chat_ids(tokenizer, prompt: str) -> list[int]:
     if not isinstance(prompt, str) or not prompt.strip():
         raise UserError("the prompt is empty: there is nothing to answer")
     messages = [{"role": "user", "content": prompt}]
-    if isinstance(tokenizer, Tokenizer):
-        return tokenizer.encode_chat(messages)
-    ids = tokenizer.apply_chat_template(messages, add_generation_prompt=True, return_dict=False)
-    return list(ids)
+    return tokenizer.encode_chat(messages)
 
 
 def settings(
     tokenizer, tokens: int, temperature: float, top_p: float, top_k: int, do_sample: bool, seed
 ) -> GenerateConfig:
     """The arguments as a GenerateConfig; without sampling the rest does not matter."""
-    eos = tokenizer.eos if isinstance(tokenizer, Tokenizer) else tokenizer.eos_token_id
     if not do_sample:
-        return GenerateConfig(max_new_tokens=tokens, eos_token_id=eos)
+        return GenerateConfig(max_new_tokens=tokens, eos_token_id=tokenizer.eos)
     return GenerateConfig(
-        max_new_tokens=tokens, eos_token_id=eos, temperature=temperature, top_p=top_p, top_k=top_k,
+        max_new_tokens=tokens, eos_token_id=tokenizer.eos, temperature=temperature, top_p=top_p, top_k=top_k,
         seed=seed,
     )  # fmt: skip
 
@@ -60,15 +56,13 @@ def generate_batch(
     Raises:
         UserError: an empty prompt, an impossible setting, or a device that is not there.
     """
-    model = moved(model, device)
+    model, tokenizer = moved(model, device), as_ours(tokenizer)
     if isinstance(prompts, str) or not prompts:
         raise UserError("prompts must be a list of texts")
     config = settings(tokenizer, max_new_tokens, temperature, top_p, top_k, do_sample, seed)
     asked = [Prompt(chat_ids(tokenizer, prompt)) for prompt in prompts]
     replies = in_groups(model, asked, config, tokenizer)
-    if isinstance(tokenizer, Tokenizer):
-        return [tokenizer.decode(reply) for reply in replies]
-    return [tokenizer.decode(reply, skip_special_tokens=True) for reply in replies]
+    return [tokenizer.decode(reply) for reply in replies]
 
 
 def generate(model, tokenizer, prompt: str, *more, **named) -> str:

@@ -45,8 +45,8 @@ def align_words(omni, samples: np.ndarray, text: str) -> list[Word]:
     for word, letters in zip(words, spelled, strict=True):
         start, own = end, spans[place : place + len(letters)]
         if own:
-            start = max(begins, own[0].start * FRAME_SECONDS)
-            end = max(start, own[-1].end * FRAME_SECONDS)
+            start, end = own[0].start * FRAME_SECONDS, own[-1].end * FRAME_SECONDS
+            start = max(begins, start) if end > begins else start  # a faint word keeps its own time
             place += len(letters)
         scores = tuple(float(one.score) for one in own)
         found.append(Word(word, round(start, 3), round(end, 3), scores))

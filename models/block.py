@@ -38,6 +38,11 @@ class BlockConfig:
         return cls(*(getattr(config, name) for name in names))
 
     @classmethod
+    def of_heads(cls, width: int, heads: int, inner: int, theta: float) -> "BlockConfig":
+        """Sizes where the heads share the width, and each has keys and values of its own."""
+        return cls(width, heads, heads, width // heads, inner, theta)
+
+    @classmethod
     def of_decoder(cls, config) -> "BlockConfig":
         """The sizes that a decoder's config has under Hugging Face's names."""
         heads = config.num_attention_heads, config.num_key_value_heads, config.head_dim
@@ -199,6 +204,22 @@ class Block(nn.Module):
         """
         x = x + self.self_attn(self.input_layernorm(x), rope, mask, cache, layer)
         return x + self.mlp(self.post_attention_layernorm(x))
+
+
+def run_blocks(
+    layers: nn.ModuleList, x: Tensor, sizes: BlockConfig, real: Tensor | None = None
+) -> Tensor:
+    """Blocks over whole sequences: nothing is masked but padding, and no cache. (B, T, D) -> (B, T, D)
+
+    Args:
+        real: bool (B, T), False for padding.
+    """
+    positions = torch.arange(x.shape[1], device=x.device)  # (T,)
+    rope = rope_table(positions, sizes.head_dim, sizes.rope_theta)
+    mask = None if real is None else real[:, None, None]  # (B, 1, 1, T)
+    for layer in layers:
+        x = layer(x, rope, mask)
+    return x
 
 
 def init_weights(module: nn.Module, std: float = 0.02) -> None:

@@ -172,7 +172,11 @@ class Pretrained(nn.Module):
         folder.mkdir(parents=True, exist_ok=True)
         write_tensors(folder, name, self.saved_tensors(dtype))
         if name == WEIGHTS:
-            write_json(folder / "config.json", dataclasses.asdict(self.config))
+            write_json(folder / "config.json", self.config_values())
+
+    def config_values(self) -> dict:
+        """What `config.json` says."""
+        return dataclasses.asdict(self.config)
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS):

@@ -24,6 +24,10 @@ class UserError(Exception):
         return text if len(text) <= 2 * LONGEST else f"{text[:LONGEST]} … {text[-LONGEST:]}"
 
 
+class ContextError(UserError):
+    """What is given takes more tokens than the context has room for."""
+
+
 def needed(name: str, use: str, install: str) -> ModuleType:
     """A module of a package that running does not need.
 
@@ -151,6 +155,8 @@ def one_line_errors(main: Callable[..., int | None]) -> Callable[..., int]:
         open_streams()
         try:
             code = main(*args, **more) or 0
+        except KeyboardInterrupt:
+            return 130  # as shells count Ctrl-C
         except Exception as error:
             if isinstance(error, OSError) and error.errno in FULL:
                 return output_lost(error)

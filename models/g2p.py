@@ -14,7 +14,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.block import Block, BlockConfig, RMSNorm, init_weights, rope_table
+from models.block import Block, BlockConfig, RMSNorm, init_weights, run_blocks
 from models.phones import PAD_ID, PHONES
 
 LETTERS = "abcdefghijklmnopqrstuvwxyz'"
@@ -34,11 +34,8 @@ class G2PConfig:
 
     def block(self) -> BlockConfig:
         """Sizes of one block."""
-        width = self.hidden_size // self.num_heads
-        return BlockConfig(
-            self.hidden_size, self.num_heads, self.num_heads, width, self.intermediate_size,
-            self.rope_theta,
-        )
+        sizes = self.hidden_size, self.num_heads, self.intermediate_size
+        return BlockConfig.of_heads(*sizes, self.rope_theta)
 
 
 def letters_to_ids(words: Sequence[str]) -> Tensor:
@@ -66,11 +63,7 @@ class GraphemeToPhone(nn.Module):
         x = self.letter(letters)[:, :, None] + self.slot.weight  # (B, L, 3, D)
         x = x.reshape(B, L * SLOTS, -1)  # (B, 3L, D)
         real = (letters > 0).repeat_interleave(SLOTS, 1)  # (B, 3L)
-        config = self.config.block()
-        positions = torch.arange(L * SLOTS, device=letters.device)
-        rope = rope_table(positions, config.head_dim, config.rope_theta)
-        for layer in self.layers:
-            x = layer(x, rope, mask=real[:, None, None])
+        x = run_blocks(self.layers, x, self.config.block(), real)
         return F.log_softmax(self.head(self.norm(x)).float(), -1)  # (B, 3L, phones)
 
     def loss(self, letters: Tensor, phones: Tensor) -> Tensor:

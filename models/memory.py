@@ -25,8 +25,6 @@ from models.checkpoint import (
     load_strict,
     read_json,
     read_tensors,
-    write_json,
-    write_tensors,
 )
 from models.errors import UserError
 from models.tensorstore import TensorStore
@@ -284,15 +282,10 @@ class MemoryAdapter(Thinker):
             if key.startswith(PREFIX)
         }
 
-    def save_pretrained(
-        self, folder: str | Path, name: str = WEIGHTS, dtype: torch.dtype = torch.bfloat16
-    ) -> None:
-        """Write the memory to a folder of its own, which says which Thinker it belongs to."""
-        folder = Path(folder)
-        folder.mkdir(parents=True, exist_ok=True)
-        write_tensors(folder, name, self.saved_tensors(dtype))
-        values = {"model_type": MEMORY_TYPE, "base_model": fingerprint(self)}
-        write_json(folder / "config.json", values | {"memory": dataclasses.asdict(self.memory.config)})
+    def config_values(self) -> dict:
+        """The memory's sizes, and which Thinker it belongs to."""
+        memory = dataclasses.asdict(self.memory.config)
+        return {"model_type": MEMORY_TYPE, "base_model": fingerprint(self), "memory": memory}
 
     @classmethod
     def from_pretrained(

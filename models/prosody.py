@@ -13,7 +13,7 @@ import torch
 import torch.nn.functional as F
 from torch import Tensor, nn
 
-from models.block import Block, BlockConfig, RMSNorm, init_weights, rope_table
+from models.block import Block, BlockConfig, RMSNorm, init_weights, run_blocks
 from models.phones import MARKS, PAD_ID, PHONES
 
 TYPICAL = 0.08  # seconds; the network predicts the logarithm of the ratio to it
@@ -34,11 +34,8 @@ class ProsodyConfig:
 
     def block(self) -> BlockConfig:
         """Sizes of one block."""
-        width = self.hidden_size // self.num_heads
-        return BlockConfig(
-            self.hidden_size, self.num_heads, self.num_heads, width, self.hidden_size * 7 // 3,
-            self.rope_theta,
-        )
+        inner = self.hidden_size * 7 // 3
+        return BlockConfig.of_heads(self.hidden_size, self.num_heads, inner, self.rope_theta)
 
 
 def octaves(hertz: Tensor) -> Tensor:
@@ -64,12 +61,7 @@ class ProsodyModel(nn.Module):
     def forward(self, phones: Tensor, starts: Tensor, marks: Tensor, voice: Tensor) -> Tensor:
         """(B, P, 3)"""
         x = self.phone(phones) + self.start(starts) + self.mark(marks) + self.voice(voice)[:, None]
-        config = self.config.block()
-        positions = torch.arange(phones.shape[1], device=phones.device)
-        rope = rope_table(positions, config.head_dim, config.rope_theta)
-        mask = (phones != PAD_ID)[:, None, None]
-        for layer in self.layers:
-            x = layer(x, rope, mask=mask)
+        x = run_blocks(self.layers, x, self.config.block(), phones != PAD_ID)  # (B, P, D)
         return self.head(self.norm(x)).float()  # (B, P, 3)
 
     def loss(

@@ -15,6 +15,7 @@ import torch.distributed as dist
 import torch.nn.functional as F
 from torch import Tensor, nn
 
+ROUNDS = 8  # of k-means on the first batch
 SPLIT = 0.01  # of a codebook's spread: how far a moved code starts from the one it shares with
 
 
@@ -96,12 +97,12 @@ class ResidualQuantizer(nn.Module):
         return torch.where(torch.rand(kept.shape, device=x.device) < self.dropout, fewer, kept)
 
     @torch.no_grad()
-    def _start_from(self, x: Tensor, rounds: int = 8) -> None:
+    def _start_from(self, x: Tensor) -> None:
         """k-means on the first batch, codebook by codebook, so that every code starts in use."""
         for k in range(self.num_codebooks):
             pick = torch.randint(len(x), (self.codebook_size,), device=x.device)
             book = x[pick] + 1e-3 * x.std() * torch.randn_like(x[pick])
-            for _ in range(rounds):
+            for _ in range(ROUNDS):
                 wins, sums = tally(x, nearest(x, book), self.codebook_size)
                 book = torch.where(wins[:, None] > 0, sums / wins[:, None].clamp(min=1), book)
             self.codebooks[k] = book

@@ -20,7 +20,6 @@ from models.checkpoint import (
     config_from_dict,
     read_json,
     read_tensors,
-    write_json,
 )
 from models.errors import UserError
 
@@ -89,12 +88,8 @@ class Qwen3Json:
 class Qwen3Folder(Pretrained):
     """Saving and loading for a model whose parameters and config have Qwen3's names."""
 
-    def save_pretrained(
-        self, folder: str | Path, name: str = WEIGHTS, dtype: torch.dtype = torch.bfloat16
-    ) -> None:
-        super().save_pretrained(folder, name, dtype)
-        if name == WEIGHTS:
-            write_json(Path(folder) / "config.json", self.config.to_json())
+    def config_values(self) -> dict:
+        return self.config.to_json()
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> Self:

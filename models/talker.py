@@ -16,7 +16,16 @@ import torch.nn.functional as F
 from torch import Tensor, nn
 
 from models.alignment import PLACES, Alignment, align, count_frames
-from models.block import Block, BlockConfig, RMSNorm, SwiGLU, causal_mask, init_weights, rope_table
+from models.block import (
+    Block,
+    BlockConfig,
+    RMSNorm,
+    SwiGLU,
+    causal_mask,
+    init_weights,
+    rope_table,
+    run_blocks,
+)
 from models.cache import KVCache
 from models.checkpoint import Pretrained
 from models.errors import UserError
@@ -47,7 +56,7 @@ class TalkerConfig:
     def encoder_block(self) -> BlockConfig:
         """Sizes of a block that reads phones."""
         size = self.encoder_size
-        return BlockConfig(size, 4, 4, size // 4, size * 11 // 4, self.rope_theta)
+        return BlockConfig.of_heads(size, 4, size * 11 // 4, self.rope_theta)
 
 
 @dataclass
@@ -115,12 +124,7 @@ class Talker(Pretrained):
         phones, pitch = script.phones, torch.stack([octaves(script.hertz), script.hertz > 0], -1)
         x = self.phone(phones) + self.start(script.starts) + self.mark(script.marks)
         x = x + self.pitch(pitch.to(x.dtype)) + self.voice(script.voice)[:, None]  # (B, P, E)
-        config = self.config.encoder_block()
-        positions = torch.arange(phones.shape[1], device=phones.device)
-        rope = rope_table(positions, config.head_dim, config.rope_theta)
-        mask = (phones != PAD_ID)[:, None, None]
-        for layer in self.encoder["layers"]:
-            x = layer(x, rope, mask=mask)
+        x = run_blocks(self.encoder["layers"], x, self.config.encoder_block(), phones != PAD_ID)
         x = self.encoder["norm"](x)
         frames = where.share.to(x.dtype) @ x  # (B, T, E)
         return self.from_phones(torch.cat([frames, where.place.to(x.dtype)], -1))

@@ -17,7 +17,7 @@ import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
 
-from models.block import Block, BlockConfig, RMSNorm, init_weights, rope_table
+from models.block import Block, BlockConfig, RMSNorm, init_weights, run_blocks
 from models.checkpoint import Pretrained
 from models.image import IMAGE_SIZE
 from models.resnet import ResNet, shrink
@@ -113,9 +113,7 @@ class VisionEncoder(Pretrained):
         c, g = self.config, self.grid
         x = self.stem(self.patch_embed(self.patches(pixels))).flatten(1, 2)  # (B, grid², hidden)
         x = x + (self.row_embed[:, None] + self.column_embed[None]).flatten(0, 1)
-        rope = rope_table(torch.arange(g * g, device=x.device), c.head_dim, 10_000.0)
-        for layer in self.layers:
-            x = layer(x, rope)
+        x = run_blocks(self.layers, x, BlockConfig.of(c))
         x = x.unflatten(1, (g // c.merge, c.merge, g // c.merge, c.merge))
         x = x.transpose(2, 3).flatten(3).flatten(1, 2)  # (B, 49, merge² * hidden)
         return self.norm(self.merge_proj(x))  # (B, 49, hidden)

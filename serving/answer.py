@@ -109,6 +109,8 @@ class Answer:
                 new = []
         if (text := stream.finish()) or new:
             said = self._settle(text, new, said)
+        if stream.text.stopped:
+            self.reason = "stop"
         for sentence in split_sentences(self.text)[said:]:
             self.spoken.put_nowait(sentence)
         self.spoken.put_nowait(None)
@@ -135,7 +137,8 @@ class Answer:
             self.job.reply = fixed or await self.service.work("compute", self._search)
             for token in self.job.reply:
                 yield Token(token, 0.0 if silent else None)  # 0: certain, no model chose it
-            self.reason = "length" if len(self.job.reply) >= most else "stop"
+            room = self.service.engine.capacity - len(self.prepared.prompt)
+            self.reason = "length" if len(self.job.reply) >= min(most, room) else "stop"
         else:
             self.service.engine.submit(self.job)
             while isinstance(event := await self.tokens.get(), Token):

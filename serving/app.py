@@ -1,5 +1,6 @@
 """The application: routes, errors, the page. What they do is in the modules beside this one."""
 
+import asyncio
 import logging
 import time
 from contextlib import asynccontextmanager
@@ -13,8 +14,9 @@ from starlette.requests import ClientDisconnect
 from starlette.responses import HTMLResponse, JSONResponse, Response
 
 from serving import audio, chat, realtime_open, trace
-from serving.errors import ApiError, invalid, not_found
+from serving.errors import ApiError, invalid, not_found, not_json
 from serving.guard import Guard
+from serving.metrics import Metrics
 from serving.schema import ChatBody, SpeechBody
 from serving.service import MODEL, Service
 from serving.streaming import Gone
@@ -36,11 +38,11 @@ def create_app(service: Service, api_key: str | None, local: bool) -> "Counted":
     async def lifespan(_: FastAPI):
         service.start()
         yield
-        service.close()
+        await asyncio.to_thread(service.close)  # answers that are given up must be able to end
 
     # FastAPI's own documentation pages load scripts from another host: they are left out.
     app = FastAPI(title="μOmni", lifespan=lifespan, docs_url=None, redoc_url=None)
-    add_errors(app)
+    add_errors(app, service.metrics)
     add_api(app, service)
     add_page(app, service)
     app.openapi()  # kept before HEAD joins: it needs no description of its own
@@ -69,7 +71,7 @@ class Counted:
         await self.app(scope, receive, watched if scope["type"] == "http" else send)
 
 
-def add_errors(app: FastAPI) -> None:
+def add_errors(app: FastAPI, metrics: Metrics) -> None:
     """Every error in OpenAI's shape."""
 
     def answered(error: ApiError) -> JSONResponse:
@@ -82,21 +84,26 @@ def add_errors(app: FastAPI) -> None:
     @app.exception_handler(ClientDisconnect)  # within an upload
     @app.exception_handler(Gone)
     async def _(_: Request, __: Exception):
+        metrics.disconnects.inc()
         return Response(status_code=GONE)
 
     @app.exception_handler(RequestValidationError)
     async def _(_: Request, error: RequestValidationError):
         errors = error.errors()
         if errors[0]["type"] == "json_invalid":
-            return answered(ApiError("the body is not valid JSON", code="invalid_json"))
+            return answered(not_json())
+        if errors[0]["loc"] == ("body",):  # none came, or it is called something else
+            return answered(ApiError("send a JSON object, with Content-Type: application/json"))
         return answered(invalid(errors))
 
     @app.exception_handler(HTTPException)
     async def _(request: Request, error: HTTPException):
+        if error.status_code == 400:  # FastAPI's, of a body that cannot be parsed
+            return answered(not_json())
         message = str(error.detail)
         if error.status_code in (404, 405):
             message = f"there is no {request.method} {request.scope['path'][:80]}"
-        return answered(ApiError(message, error.status_code))
+        return JSONResponse(ApiError(message, error.status_code).body(), error.status_code, error.headers)
 
     @app.exception_handler(Exception)
     async def _(request: Request, error: Exception):
@@ -155,6 +162,11 @@ def add_api(app: FastAPI, service: Service) -> None:
     @app.websocket("/v1/realtime")
     async def _(socket: WebSocket):
         await realtime_open.serve(service, socket)
+
+    @app.websocket("/{rest:path}")
+    async def _(socket: WebSocket):
+        path = socket.scope["path"][:80]
+        await realtime_open.deny(socket, ApiError(f"there is no WebSocket at {path}", 404))
 
     methods = ["GET", "POST", "PUT", "PATCH", "DELETE"]
 

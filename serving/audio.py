@@ -64,7 +64,7 @@ async def transcription(service: Service, request: Request):
     body = read_form(service, form)
     file = form["file"]
     suffix = PurePath(file.filename or "").suffix.lstrip(".").lower()
-    media = Media("audio", await file.read(), suffix)
+    media = Media("audio", await file.read(), suffix, "file")
     timed = body.response_format == "verbose_json"
 
     with service.place(), while_wanted() as check:
@@ -76,8 +76,8 @@ async def transcription(service: Service, request: Request):
                 check()
                 seconds.append(done)
 
-            with files_of([media]) as paths:
-                (path,) = paths["audio"]
+            with files_of([media]) as files:
+                (path,) = files.paths["audio"]
                 return list(service.omni.segments(path, progress, word_times=timed)), seconds[-1]
 
         segments, seconds = await unless_gone(request, service.work("upload", work))

@@ -140,6 +140,8 @@ def spoken(service: Service, text: str) -> dict:
 async def events(service: Service, asked: Asked) -> AsyncIterator[bytes]:
     """The completion as server-sent events."""
     answers = asked.answers(service)
+    counts = asked.body.stream_options is not None and asked.body.stream_options.include_usage
+    none_yet = {"usage": None} if counts else {}
     queue: asyncio.Queue = asyncio.Queue()
     tasks = [
         asyncio.create_task(produced(queue, into(queue, deltas(service, asked, i, one))))
@@ -147,8 +149,8 @@ async def events(service: Service, asked: Asked) -> AsyncIterator[bytes]:
     ]
     try:
         async for event in drained(queue, len(tasks)):
-            yield sse(heading(asked, "chat.completion.chunk") | {"choices": [event]})
-        if asked.body.stream_options and asked.body.stream_options.include_usage:
+            yield sse(heading(asked, "chat.completion.chunk") | {"choices": [event]} | none_yet)
+        if counts:
             last = {"choices": [], "usage": usage(answers)}
             yield sse(heading(asked, "chat.completion.chunk") | last)
     except ApiError as error:
@@ -208,6 +210,8 @@ def heading(asked: Asked, kind: str) -> dict:
     opened = {"id": asked.id, "object": kind, "created": asked.created, "model": MODEL}
     if asked.prepared.dropped:
         opened["dropped_turns"] = asked.prepared.dropped
+    if asked.prepared.notices:
+        opened["notices"] = asked.prepared.notices
     return opened
 
 

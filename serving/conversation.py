@@ -11,16 +11,20 @@ from threading import Lock
 
 from inference.config import GenerateConfig
 from inference.media import load_image
+from inference.notice import notices_kept
 from inference.omni import Omni
 from inference.prompt import Prompt
 from inference.thinking import thoughts_of
+from models.errors import ContextError
 from serving.errors import ApiError
-from serving.media import Media, files_of, from_base64, from_data_uri
+from serving.media import Files, Media, files_of, from_base64, from_data_uri
 from serving.schema import Message, Part
+from serving.streaming import Check, wanted
 from serving.thinking import ThinkingEngine
 
 TURNS = 128  # prepared turns that are remembered; a picture takes 150 KB, a 30 s sound 1.5 MB
 REPLIES = 2048  # answers whose tokens are remembered
+Turn = tuple[Prompt, list[str]]  # as the model reads it, and what of it was not read
 
 
 @dataclass
@@ -39,6 +43,7 @@ class Prepared:
     prompt: Prompt
     thinking: str  # what was written down of the last turn's media before answering
     dropped: int  # oldest turns that did not fit the context
+    notices: list[str] = field(default_factory=list)  # what of the last turn was not read
     silent: bool = False  # the last turn's sound holds no speech: there is nothing to read
 
 
@@ -103,7 +108,7 @@ def text_of(message: Message, param: str) -> str:
         return message.content or message.refusal or ""
     for part in message.content:
         if part.type not in ("text", "refusal"):
-            raise ApiError(f"a {message.role} message holds text only", param=param)
+            raise ApiError(f"messages of role {message.role} hold text only", param=param)
     return "".join(part.text or part.refusal or "" for part in message.content)
 
 
@@ -146,7 +151,7 @@ def media_of(part: Part, where: str) -> Media:
         if data.startswith("data:"):
             return from_data_uri(data, "audio", where)
         suffix = str((part.input_audio or {}).get("format") or "").lower()
-        return Media("audio", from_base64(data, f"{where}.input_audio.data"), suffix)
+        return Media("audio", from_base64(data, f"{where}.input_audio.data"), suffix, where)
     raise ApiError(
         f"unknown content part {part.type[:40]!r}: use text, image_url, input_audio or video_url",
         param=where,
@@ -168,19 +173,28 @@ class Conversations:
 
     def check_pictures(self, media: list[Media]) -> None:
         """Refuse pictures that cannot be opened: every answer after them would fail."""
-        with self.opening, files_of(media) as paths:
-            for path in paths["image"]:
+        with self.opening, files_of(media) as files:
+            for path in files.paths["image"]:
                 load_image(path, self.omni.limits)
 
-    def prepare(self, system: str | None, turns: list[Asking], config: GenerateConfig) -> Prepared:
-        """The prompt of the last turn with as many turns before it as the context has room for."""
+    def prepare(
+        self, system: str | None, turns: list[Asking], config: GenerateConfig, check: Check = wanted
+    ) -> Prepared:
+        """The prompt of the last turn with as many turns before it as the context has room for.
+
+        Args:
+            check: raises Gone once nobody waits for the prompt any more.
+        """
         head = self.omni.head(system, config)
         room = self.omni.room(config) - len(head)
-        last = self._turn(turns[-1], config, room)
+        last, notices = self._turn(turns[-1], config, room, check)
         kept: list[Prompt] = [last]
         left = room - len(last)
         for turn in reversed(turns[:-1]):
-            read = self._turn(turn, config, room)
+            try:
+                read, _ = self._turn(turn, config, room, check)
+            except ContextError:
+                break
             if len(read):  # else nobody spoke: as if it had not been
                 read = read + Prompt([*self.reply(turn.reply), config.eos_token_id])
             if len(read) > left:
@@ -191,39 +205,40 @@ class Conversations:
         for part in reversed(kept):
             prompt = prompt + part
         thinking = thoughts_of(self.omni.tokenizer, last.ids) if turns[-1].media else ""
-        return Prepared(prompt, thinking, len(turns) - len(kept), not last.ids)
+        return Prepared(prompt, thinking, len(turns) - len(kept), notices, not last.ids)
 
     def read(self, turns: list[Asking], config: GenerateConfig, head: Prompt) -> list[Prompt]:
         """Each turn as the model reads it."""
         room = self.omni.room(config) - len(head)
-        return [self._turn(turn, config, room) for turn in turns]
+        return [self._turn(turn, config, room, wanted)[0] for turn in turns]
 
     def reply(self, text: str) -> list[int]:
         """Tokens of an answer's text: those it was made of, where it was made here."""
         return list(self.replies.look(text) or self.omni.tokenizer.encode(text))
 
-    def _turn(self, turn: Asking, config: GenerateConfig, room: int) -> Prompt:
+    def _turn(self, turn: Asking, config: GenerateConfig, room: int, check: Check) -> Turn:
         key = hashlib.sha256(turn.text.encode("utf-8", "surrogatepass"))
         for media in turn.media:
             key.update(media.digest)
         name = key.digest(), config.think, config.vad, config.video_sound, room
         found = self.turns.look(name)
         if found is None:
-            found = self._read(turn, config, room)
+            with notices_kept() as notices:
+                prompt, files = self._read(turn, config, room, check)
+            found = prompt, [files.renamed(one) for one in notices]
             self.turns.put(name, found)
         return found
 
-    def _read(self, turn: Asking, config: GenerateConfig, room: int) -> Prompt:
+    def _read(
+        self, turn: Asking, config: GenerateConfig, room: int, check: Check
+    ) -> tuple[Prompt, Files]:
         """The turn as the model reads it; empty where its sound holds no speech."""
         if len(self.omni.tokenizer.encode(turn.text[: 64 * (room + 1)])) > room:
-            raise ApiError(
-                f"a message is longer than the context: {room} tokens are left for it",
-                code="context_length_exceeded", param="messages",
-            )
-        with self.opening, files_of(turn.media) as paths:
-            asked = self.omni.take(turn.text, paths["image"], paths["audio"], paths["video"], config)
+            raise ContextError(f"a message is longer than the context: {room} tokens are left for it")
+        with self.opening, files_of(turn.media) as files:
+            asked = self.omni.take(turn.text, **files.paths, config=config)
         if asked.silent:
-            return Prompt([])
+            return Prompt([]), files
         if not turn.media:
-            return self.omni.turns([asked], config, room)[0]
-        return self.thinking.turn(asked, config, room)
+            return self.omni.turns([asked], config, room)[0], files
+        return self.thinking.turn(asked, config, room, check), files

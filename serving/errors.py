@@ -51,6 +51,11 @@ def not_found(model: str) -> ApiError:
     )
 
 
+def not_json() -> ApiError:
+    """A body that cannot be parsed."""
+    return ApiError("the body is not valid JSON", code="invalid_json")
+
+
 def invalid(errors: list[dict], *under: str) -> ApiError:
     """The most telling of pydantic's errors: of what may be a text or a list, that of what was given.
 

@@ -7,6 +7,7 @@ and the time its upload takes. Refusals have OpenAI's shape.
 import asyncio
 import hmac
 import json
+from contextlib import suppress
 from urllib.parse import SplitResult, unquote, urlsplit
 
 from serving.errors import ApiError
@@ -14,6 +15,7 @@ from serving.errors import ApiError
 MAX_BODY = 32 * 2**20  # bytes
 MAX_VALUES = 100_000  # of a JSON body: parsing ten million takes seconds, in which nobody is answered
 UPLOAD_SECONDS = 60.0  # for a whole body
+DISCARDED = 4 * MAX_BODY  # bytes that a client may send before it reads that they are too many
 LOOPBACK = frozenset({"127.0.0.1", "localhost", "::1"})
 KEY_PROTOCOL = "openai-insecure-api-key."  # how a browser sends a key with a WebSocket
 
@@ -33,31 +35,38 @@ class Guard:
         if scope["type"] not in ("http", "websocket"):
             await self.app(scope, receive, send)
             return
+        upload = Upload(receive, scope["headers"])
         try:
             self.check(scope)
         except ApiError as error:
-            await refuse(scope, receive, send, error)
+            await refuse(scope, upload, send, error)
             return
         if scope["type"] == "websocket":
             await self.app(scope, receive, send)
             return
-        upload = Upload(receive, scope["headers"])
         started = False
+
+        async def refused(error: ApiError) -> None:
+            nonlocal started
+            if not started:
+                started = True
+                await refuse(scope, upload, send, error)
 
         async def watched(message) -> None:
             nonlocal started
-            if upload.error is None:
-                started = True
-                await send(message)
-            elif not started:  # the application took the upload's error for one of its own
-                started = True
-                await refuse(scope, receive, send, upload.error)
+            if upload.error is not None:  # the application took it for an error of its own
+                await refused(upload.error)
+                return
+            started = True
+            await send(message)
 
         try:
             await self.app(scope, upload.receive, watched)
         except ApiError as error:  # the upload's: others are answered within
-            if not started:
-                await refuse(scope, receive, send, error)
+            await refused(error)
+        except asyncio.CancelledError:  # the server is stopped before the answer was made
+            upload.done = True
+            await refused(ApiError("the server is stopping", 503))
 
     def check(self, scope) -> None:
         """Refuse by headers alone."""
@@ -111,8 +120,8 @@ class Upload:
     """A request's body, bounded in bytes, values and seconds."""
 
     def __init__(self, receive, headers: list[tuple[bytes, bytes]]) -> None:
-        self.inner = receive
-        self.files = dict(headers).get(b"content-type", b"").lower().startswith(b"multipart/")
+        self.inner, self.headers = receive, dict(headers)
+        self.files = self.headers.get(b"content-type", b"").lower().startswith(b"multipart/")
         self.taken, self.values, self.done = 0, 0, False
         self.error: ApiError | None = None
         self.until = asyncio.get_running_loop().time() + UPLOAD_SECONDS
@@ -136,20 +145,39 @@ class Upload:
         return message
 
 
+    async def discard(self) -> None:
+        """Read what is still sent, within the bounds."""
+        if self.taken == 0 and b"expect" in self.headers:  # the client waits to be asked for it
+            return
+        with suppress(TimeoutError):
+            async with asyncio.timeout_at(self.until):
+                while not self.done and self.taken < DISCARDED:
+                    message = await self.inner()
+                    self.taken += len(message.get("body", b""))
+                    self.done = not message.get("more_body", False)
+
+
 def too_large() -> ApiError:
     most = f"{MAX_BODY // 2**20} MB and, but for files, {MAX_VALUES} values"
     return ApiError(f"a request may have {most}", 413, "request_too_large")
 
 
-async def refuse(scope, receive, send, error: ApiError) -> None:
-    """Answer with an error; a WebSocket is not accepted."""
-    headers = [(b"content-type", b"application/json"), (b"connection", b"close")]
+async def refuse(scope, upload: Upload, send, error: ApiError) -> None:
+    """Answer with an error; a WebSocket is not accepted.
+
+    Who is cut off while sending never reads the answer: what still comes is read before the end.
+    """
+    content = json.dumps(error.body(), ensure_ascii=False).encode()
+    headers = [(b"content-type", b"application/json"), (b"content-length", str(len(content)).encode())]
     headers += [(name.lower().encode(), value.encode()) for name, value in error.headers().items()]
     kind = "http.response"
     if scope["type"] == "websocket":
-        await receive()  # its request to connect
+        await upload.inner()  # its request to connect
         kind = "websocket.http.response"
-        headers = headers[:1]
-    content = json.dumps(error.body(), ensure_ascii=False).encode()
+    else:
+        headers.append((b"connection", b"close"))
     await send({"type": f"{kind}.start", "status": error.status, "headers": headers})
-    await send({"type": f"{kind}.body", "body": content})
+    await send({"type": f"{kind}.body", "body": content, "more_body": True})
+    if scope["type"] == "http":
+        await upload.discard()
+    await send({"type": f"{kind}.body", "body": b"", "more_body": False})

@@ -27,6 +27,7 @@ class Media:
     kind: str  # image, audio or video
     content: bytes
     suffix: str = ""  # of a file's name, where the client said it
+    param: str | None = None  # where the request has it
 
     @property
     def digest(self) -> bytes:
@@ -42,7 +43,7 @@ def from_data_uri(uri: str, kind: str, param: str) -> Media:
             f"{kind}s are taken as base64 data URIs, data:…;base64,…, and never fetched: {shown!r}",
             code="invalid_image_url" if kind == "image" else "invalid_value", param=param,
         )
-    return Media(kind, from_base64(uri[match.end() :], param))
+    return Media(kind, from_base64(uri[match.end() :], param), param=param)
 
 
 def from_base64(text: str, param: str) -> bytes:
@@ -60,23 +61,47 @@ def from_base64(text: str, param: str) -> bytes:
     return content
 
 
+class Files:
+    """Media as files, for the time of loading.
+
+    Attributes:
+        paths: by kind, as `Omni`'s arguments.
+    """
+
+    def __init__(self) -> None:
+        self.paths: dict[str, list[str]] = {"image": [], "audio": [], "video": []}
+        self.media: dict[str, Media] = {}  # by path
+
+    def add(self, path: str, media: Media) -> None:
+        self.paths[media.kind].append(path)
+        self.media[path] = media
+
+    def renamed(self, message: str) -> str:
+        """A message about a file, for the client: it names the medium."""
+        for path, media in self.media.items():
+            message = message.replace(path, f"the {media.kind}")
+        return message
+
+    def error(self, error: UserError) -> ApiError:
+        """The client's error: of the medium that it names, if it does."""
+        for path, media in self.media.items():
+            if path in str(error):
+                return ApiError(self.renamed(str(error)), code="invalid_media", param=media.param)
+        return ApiError(str(error), code="invalid_value")
+
+
 @contextmanager
-def files_of(media: list[Media]) -> Iterator[dict[str, list[str]]]:
-    """Paths by kind, as `Omni`'s arguments; a UserError within names the medium, not the path."""
-    paths: dict[str, list[str]] = {"image": [], "audio": [], "video": []}
-    names = {}
+def files_of(media: list[Media]) -> Iterator[Files]:
+    """Write media to files; a UserError within becomes the client's."""
+    files = Files()
     with ExitStack() as stack:
         for one in media:
             suffix = f".{one.suffix}" if SUFFIX.fullmatch(one.suffix) else ""
             file = stack.enter_context(NamedTemporaryFile(prefix="muomni-", suffix=suffix))
             file.write(one.content)
             file.flush()
-            paths[one.kind].append(file.name)
-            names[file.name] = f"the {one.kind}"
+            files.add(file.name, one)
         try:
-            yield paths
+            yield files
         except UserError as error:
-            message = str(error)
-            for path, name in names.items():
-                message = message.replace(path, name)
-            raise ApiError(message, code="invalid_media") from None
+            raise files.error(error) from None

@@ -141,7 +141,7 @@ def read_item(values: dict, name: str) -> tuple[Item, list[np.ndarray]]:
                 raise ApiError(f"{param}.image_url must be a data URI", param=param)
             item.media.append(from_data_uri(uri, "image", param))
         else:
-            raise ApiError(f"{param}: a {role} item holds no {str(kind)[:40]!r}", param=param)
+            raise ApiError(f"{param}: items of role {role} hold no {str(kind)[:40]!r}", param=param)
     item.heard_seconds = sum(map(len, sounds)) / RATE
     return item, sounds
 

@@ -21,7 +21,7 @@ async def serve(service: Service, socket: WebSocket) -> None:
         if service.sockets >= MAX_SESSIONS:
             raise ApiError("too many realtime sessions are open", 429, "rate_limit_exceeded")
     except ApiError as error:
-        await socket.send_denial_response(JSONResponse(error.body(), error.status))
+        await deny(socket, error)
         return
     offered = socket.scope.get("subprotocols") or []
     service.sockets += 1
@@ -32,3 +32,8 @@ async def serve(service: Service, socket: WebSocket) -> None:
         await Connection(service, socket, session).run()
     finally:
         service.sockets -= 1
+
+
+async def deny(socket: WebSocket, error: ApiError) -> None:
+    """Answer a connection that is not accepted."""
+    await socket.send_denial_response(JSONResponse(error.body(), error.status, error.headers()))

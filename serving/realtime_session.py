@@ -11,6 +11,7 @@ from serving.errors import ApiError
 from serving.guard import MAX_VALUES
 from serving.schema import Voice, checked
 
+OURS = ("id", "object")  # of a session that the server showed, which a client may send back
 MAX_FIELDS = 64  # of an object: each unknown one would be told of, a million hold up everybody
 
 Modalities = Annotated[list[Literal["text", "audio"]], Field(min_length=1, max_length=1)]
@@ -114,7 +115,7 @@ def parse_event(message: dict) -> dict:
     if message["text"].count(",") > MAX_VALUES:
         raise ApiError(f"an event may have {MAX_VALUES} values", code="invalid_event")
     try:
-        event = json.loads(message["text"])
+        event = json.loads(message["text"], parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         raise ApiError("the event is not valid JSON", code="invalid_event") from None
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
@@ -122,11 +123,17 @@ def parse_event(message: dict) -> dict:
     return event
 
 
+def refuse_constant(name: str) -> None:
+    """NaN and Infinity are Python's: JSON has none, and a client could not read them in a reply."""
+    raise ValueError(name)
+
+
 def updated(session: Session, values: Any) -> Session:
     """The session with the given fields changed; those left out stay."""
     if not isinstance(values, dict):
         raise ApiError("session must be an object", code="invalid_value", param="session")
-    return checked(Session, merged(session.model_dump(), values), "session")
+    given = {name: value for name, value in values.items() if name not in OURS}
+    return checked(Session, merged(session.model_dump(), given), "session")
 
 
 def merged(old: dict, new: dict) -> dict:

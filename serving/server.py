@@ -1,5 +1,6 @@
 """Running the application under uvicorn: the socket, the line with the address, a graceful stop."""
 
+import logging
 import socket
 import sys
 import warnings
@@ -32,8 +33,14 @@ def run(args) -> int:
         app, log_level="warning", access_log=False, ws_max_size=MAX_BODY,
         timeout_graceful_shutdown=STOP_SECONDS, timeout_keep_alive=30, server_header=False,
     )
+    logging.getLogger("uvicorn.error").addFilter(is_news)
     Announcing(config, bound).run(sockets=[bound])
     return 0
+
+
+def is_news(record: logging.LogRecord) -> bool:
+    """uvicorn logs an error for each WebSocket that is refused as its protocol allows."""
+    return "without completing handshake" not in record.getMessage()
 
 
 def bind(host: str, port: int) -> socket.socket:

@@ -20,7 +20,7 @@ from inference.config import GenerateConfig
 from inference.media import SAMPLE_RATE
 from inference.normalisation import normalise
 from inference.omni import Omni
-from models.errors import UserError
+from models.errors import ContextError, UserError
 from models.omni import OmniModel
 from serving.conversation import Asking, Conversations, Prepared, Recent
 from serving.engine import MAX_ROWS, Engine
@@ -116,6 +116,8 @@ class Service:
         try:
             loop = asyncio.get_running_loop()
             return await loop.run_in_executor(self.workers[worker], function, *args)
+        except ContextError as error:
+            raise ApiError(str(error), code="context_length_exceeded", param="messages") from None
         except UserError as error:
             raise ApiError(str(error), code="invalid_value") from None
 
@@ -132,7 +134,8 @@ class Service:
         """The prompt of a conversation."""
         # words do not wait while others' pictures and sounds are read
         worker = "prepare" if any(turn.media for turn in turns) else "words"
-        return await self.work(worker, self.conversations.prepare, system, turns, config)
+        with while_wanted() as check:
+            return await self.work(worker, self.conversations.prepare, system, turns, config, check)
 
     async def voices(self) -> list[str]:
         """Names of voices, the default first; none where the checkpoint is text alone."""

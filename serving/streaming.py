@@ -20,8 +20,15 @@ class Gone(Exception):
     """The client left before the answer was made."""
 
 
+Check = Callable[[], None]  # raises Gone once nobody waits for the result any more
+
+
+def wanted() -> None:
+    """The check of what is always waited for."""
+
+
 @contextmanager
-def while_wanted() -> Iterator[Callable[[], None]]:
+def while_wanted() -> Iterator[Check]:
     """A check for work in another thread: it raises Gone once nobody waits for the result any more."""
     left = Event()
 

@@ -16,6 +16,7 @@ from inference.omni import Omni
 from inference.prompt import Prompt, UserTurn
 from inference.thinking import begun, hear, line_config
 from serving.engine import End, Job, Token
+from serving.streaming import Check, Gone, wanted
 from serving.worker import Worker
 
 MOST = 8  # turns of a batch: more would make each of them wait longer
@@ -27,6 +28,7 @@ class Heard:
 
     prompt: Prompt
     config: GenerateConfig
+    check: Check
     made: Future = field(default_factory=Future)
 
 
@@ -43,18 +45,24 @@ class ThinkingEngine(Worker):
         self.encoding = Lock()  # two encoders at once take longer than one after the other
         super().__init__(hear=self._run)
 
-    def turn(self, question: UserTurn, config: GenerateConfig, room: int) -> Prompt:
-        """The turn as the model reads it; call from a thread that may wait."""
+    def turn(
+        self, question: UserTurn, config: GenerateConfig, room: int, check: Check = wanted
+    ) -> Prompt:
+        """The turn as the model reads it; call from a thread that may wait.
+
+        Args:
+            check: raises Gone once nobody waits for the turn any more.
+        """
         prompt = self.omni.phrase(question, room)
         thinking = begun(self.omni.tokenizer, [prompt], room) if config.think else {}
         if not thinking:
             return prompt
-        one = self._heard(thinking[0], config) if prompt.sounds else thinking[0]
+        one = self._heard(thinking[0], config, check) if prompt.sounds else thinking[0]
         return self._seen(one, config) if prompt.images else one
 
-    def _heard(self, prompt: Prompt, config: GenerateConfig) -> Prompt:
+    def _heard(self, prompt: Prompt, config: GenerateConfig, check: Check) -> Prompt:
         """With the transcripts of its sounds."""
-        waits = Heard(prompt, config)
+        waits = Heard(prompt, config, check)
         with self.changed:
             if self.closed:
                 raise RuntimeError("the server stops")
@@ -83,7 +91,8 @@ class ThinkingEngine(Worker):
 
     def _run(self) -> None:
         while batch := self._next():
-            self._hear(batch)
+            if wanted := [one for one in batch if self._wanted(one)]:
+                self._hear(wanted)
         for one in self.waiting:
             one.made.set_exception(RuntimeError("the server stops"))
 
@@ -98,6 +107,15 @@ class ThinkingEngine(Worker):
             for one in batch:
                 self.waiting.remove(one)
             return batch
+
+    def _wanted(self, one: Heard) -> bool:
+        """Whether its client still waits; else it ends here."""
+        try:
+            one.check()
+        except Gone as error:
+            one.made.set_exception(error)
+            return False
+        return True
 
     def _hear(self, batch: list[Heard]) -> None:
         """All at once; where that fails one by one, so that an error is one request's alone."""

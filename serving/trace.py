@@ -18,9 +18,9 @@ from serving.streaming import unless_gone
 
 async def page(service: Service, body: ChatBody, request: Request) -> str:
     """HTML of the last answer; one that the messages end with is made anew, from its question."""
-    messages = body.messages
-    if messages[-1].role == "assistant":
-        messages = messages[:-1]
+    messages = list(body.messages)
+    while messages[-1].role == "assistant" and len(messages) > 1:
+        messages.pop()
     config = service.config(body.settings())
     speech = None
     if body.speaks and body.audio is not None:
@@ -42,9 +42,9 @@ def make(
         if len(prompt):  # else nobody spoke: as if it had not been
             session.turns.append(Turn(prompt, conversations.reply(turn.reply)))
     last = turns[-1]
-    with files_of(last.media) as paths:
+    with files_of(last.media) as files:
         question = service.omni.take(
-            last.text, paths["image"], paths["audio"], paths["video"], config
+            last.text, **files.paths, config=config
         )
     if question.silent:
         raise ApiError("nobody speaks in the recording: there is nothing to look into")

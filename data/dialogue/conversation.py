@@ -145,20 +145,20 @@ def _telling(draw: Draw) -> list[tuple[str, Turn]]:
     facts, at = UserFacts(draw), {}  # the turn after that which told a fact
     said: list[tuple[str, Turn]] = []
 
-    def others(most: int) -> None:
+    def others() -> None:
         told_before = [kind for kind, _ in said if kind == "told_scene"]
         without = ("no_fact", "story", "no_picture") if told_before else ("no_fact", "story")
-        for kind, turns in _several(draw, draw.number(0, most), without):
+        for kind, turns in _several(draw, draw.number(0, 2), without):
             said.extend((kind, turn) for turn in turns)
 
     for _ in range(draw.pick((1, 1, 1, 2, 3))):
         said.append(("fact", facts.tell()))
         at = dict.fromkeys(facts.known, len(said)) | at
-        others(2)
+        others()
     if draw.chance() < 0.35:
         said.append(("fact", facts.correct()))
         at |= dict.fromkeys(facts.corrected, len(said))
-        others(2)
+        others()
     for key in draw.rng.sample(list(facts.known), len(facts.known)):
         said.append(("fact", facts.ask(key)._replace(after=len(said) - at[key])))
     if draw.chance() < 0.3:

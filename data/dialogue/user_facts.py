@@ -81,7 +81,7 @@ class UserFacts:
         fact, value = FACTS[key[0]], _value(self.draw, key)
         self.known[key] = value
         said = _filled(self._phrased(fact["tell"]), key, value)
-        return self._noted(said, key, "fact_told")
+        return self._noted(said, key)
 
     def correct(self) -> Turn:
         """Another value for a fact that was told."""
@@ -93,7 +93,7 @@ class UserFacts:
         stated = _filled(self.draw.pick(FACTS[key[0]]["state"]), key, self.known[key])
         if not stated.startswith(("I ", self.known[key])):
             stated = stated[0].lower() + stated[1:]
-        return self._noted(self._phrased(CORRECTIONS).replace("{s}", stated), key, "fact_told")
+        return self._noted(self._phrased(CORRECTIONS).replace("{s}", stated), key)
 
     def ask(self, key: Key | None = None) -> Turn:
         """A question for a fact that was told."""
@@ -139,14 +139,14 @@ class UserFacts:
         """A wording of this split, not filled in."""
         return self.draw.say(tuple(wordings), k="{k}", v="{v}", n="{n}", s="{s}")
 
-    def _noted(self, said: str, key: Key, kind: str) -> Turn:
+    def _noted(self, said: str, key: Key) -> Turn:
         """The turn in which a fact is told: the answer says it again."""
         value = self.known[key]
         answer = _filled(FACTS[key[0]]["asks"][0]["answer"], key, value)
         if key[0] == "name" and key not in self.corrected:
-            return Turn(said, f"Nice to meet you, {value}!", (f"Okay. {answer}",), kind=kind)
+            return Turn(said, f"Nice to meet you, {value}!", (f"Okay. {answer}",), kind="fact_told")
         met = (f"Nice to meet you, {value}!",) if key[0] == "name" else ()
-        return Turn(said, f"Okay. {answer}", (answer, *met), kind=kind)
+        return Turn(said, f"Okay. {answer}", (answer, *met), kind="fact_told")
 
 
 def no_fact(draw: Draw) -> list[Turn]:

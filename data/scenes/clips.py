@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import os
 import random
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -21,6 +20,7 @@ from data.scenes.render import render
 from data.scenes.sampling import sample_scene
 from data.scenes.scene import SIZE, SIZE_BOUNDS, Scene, Thing, size_word
 from data.scenes.styles import draw_things, grayed, seen_in_gray
+from models.files import replacing
 
 FRAMES = 4
 CHANGES = (
@@ -262,9 +262,7 @@ def render_clip(clip: Clip) -> list[Image.Image]:
 
 def write_video(path: str | Path, images: list[Image.Image]) -> None:
     """H.264 mp4 of the images at `FPS`."""
-    path = Path(path)
-    temporary = path.with_name(f".{path.stem}.tmp.mp4")
-    with av.open(str(temporary), "w") as container:
+    with replacing(Path(path)) as temporary, av.open(str(temporary), "w") as container:
         stream = container.add_stream("libx264", rate=FPS)
         stream.width, stream.height, stream.pix_fmt = SIZE, SIZE, "yuv420p"
         stream.options = {"crf": "18"}
@@ -272,4 +270,3 @@ def write_video(path: str | Path, images: list[Image.Image]) -> None:
             frame = av.VideoFrame.from_ndarray(np.asarray(image), format="rgb24")
             container.mux(stream.encode(frame))
         container.mux(stream.encode())
-    os.replace(temporary, path)

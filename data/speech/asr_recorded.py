@@ -5,7 +5,7 @@ test. What is longer than data/speech/asr_corpus.py allows is left out.
 """
 
 from collections.abc import Iterator
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 
 from data.readers import there
@@ -18,6 +18,7 @@ from models.errors import UserError
 MANIFEST_SETS = ("speechocean762", "fsdd", "speech_commands_3words")
 SHARE = Path("/usr/share")  # where Debian's package puts its prompts and their texts
 PEAK = 0.7  # of full scale
+SHARD_SIZE = 1000  # utterances
 
 
 def recordings(folder: Path, split: str) -> Iterator[Recording]:
@@ -50,8 +51,7 @@ def kind_of(recording: Recording) -> str:
 
 
 def build_real_hearing(
-    folder: str | Path, source: str | Path, split: str = "train", *,
-    limit: int | None = None, shard_size: int = 1000,
+    folder: str | Path, source: str | Path, split: str = "train"
 ) -> int:
     """Fill `folder` from the manifest's sets under `source` and Asterisk's prompts.
 
@@ -63,8 +63,7 @@ def build_real_hearing(
     found = recordings(Path(source), split)
     if there({"asterisk": SHARE / "asterisk/sounds/en_US_f_Allison"}):
         found = chain(found, filter(usable, asterisk(SHARE, split)))
-    found = islice(found, limit)
-    count = store(folder, map(_item, found), shard_size)
+    count = store(folder, map(_item, found), SHARD_SIZE)
     if not count:
         raise UserError(f"no {split} recordings under {source}")
     return count

@@ -19,7 +19,7 @@ RISE = 3.0  # semitones above the utterance's median pitch, at its end
 SHORTEST = 0.35  # seconds of a rise
 LOWEST, HIGHEST, STEP = 60.0, 500.0, 0.01  # Hz, Hz, seconds: Praat's analysis
 LONGEST_ASKED = 12  # words of a statement that is asked
-INSTALL = "pip install -r requirements-judges.txt"
+INSTALL = "-r requirements-judges.txt"
 
 
 def rises(text: str) -> bool:

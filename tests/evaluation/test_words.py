@@ -2,18 +2,8 @@
 
 import pytest
 
-from data.speech.edit_distance import edit_distance
 from evaluation.asking import another
 from evaluation.words import letter_errors, word_errors
-
-
-@pytest.mark.parametrize(
-    ("a", "b", "distance"),
-    [("kitten", "sitting", 3), ("", "abc", 3), ("abc", "", 3), ("abc", "abc", 0)],
-)
-def test_edit_distance(a, b, distance):
-    assert edit_distance(list(a), list(b)) == distance
-    assert edit_distance(list(b), list(a)) == distance
 
 
 def test_case_punctuation_and_digits_do_not_count():

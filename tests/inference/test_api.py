@@ -237,6 +237,6 @@ def test_a_reply_ends_where_the_context_does(model, seen, use_cache):
 
 @pytest.mark.parametrize("do_sample", [True, False])
 def test_the_end_is_the_tokenizers_own(do_sample):
-    tokenizer = SimpleNamespace(eos_token_id=77)
+    tokenizer = SimpleNamespace(eos=77)
     made = text_generation.settings(tokenizer, 9, 0.7, 0.9, 50, do_sample, None)
     assert made.eos_token_id == 77 and made.max_new_tokens == 9

@@ -1,8 +1,31 @@
-"""The page in headless Chromium, against a server without a model."""
+"""A server of the shipped weights; the page in headless Chromium, against a server without a model."""
+
+import re
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
 
 import pytest
 
 from tests.serving.browser import CHROMIUM, FLAGS, microphone
+
+ROOT = Path(__file__).resolve().parents[2]
+
+
+@pytest.fixture(scope="module")
+def port():
+    """A server without a key; what it wrote to stderr may hold no traceback."""
+    with tempfile.TemporaryFile("w+") as log:
+        command = [sys.executable, "serve.py", "--port", "0"]
+        server = subprocess.Popen(command, cwd=ROOT, stdout=subprocess.PIPE, stderr=log, text=True)
+        try:
+            yield int(re.search(r":(\d+)/", server.stdout.readline()).group(1))
+        finally:
+            server.terminate()
+            assert server.wait(30) in (0, -15)
+        log.seek(0)
+        assert "Traceback" not in log.read()
 
 
 @pytest.fixture

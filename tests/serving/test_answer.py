@@ -24,7 +24,7 @@ LENGTH = len(TOKENIZER.encode(NO_SPEECH))
 def test_the_answer_to_silence_is_as_long_as_asked_for(most, reason):
     service = SimpleNamespace(
         omni=SimpleNamespace(tokenizer=TOKENIZER), metrics=Metrics(),
-        engine=SimpleNamespace(cancel=lambda job: None),
+        engine=SimpleNamespace(cancel=lambda job: None, capacity=1024),
         conversations=SimpleNamespace(remember=lambda ids: None),
     )
 

@@ -22,12 +22,11 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 from torch.nn import functional as F
-from torchaudio.functional import forced_align
+from torchaudio.functional import edit_distance, forced_align
 
 from data.shards import ShardReader
 from data.speech.asr_corpus import build_hearing, try_engines
 from data.speech.asr_recorded import build_real_hearing
-from data.speech.edit_distance import edit_distance
 from data.speech.word_samples import PAIRS, WORDS
 from models.audio import AudioConfig, AudioEncoder, audio_tokens
 from models.ctc import ALPHABET, CTC_FRAMES, to_alphabet
@@ -294,6 +293,4 @@ def prepare(config: dict, paths: Paths) -> None:
         build_ngrams(data["ngram"], spoken, paths.data / FILE)
 
 
-def build(config: dict, paths: Paths) -> AudioObjective:
-    """The objective of stage `audio`."""
-    return AudioObjective(config, paths)
+build = AudioObjective

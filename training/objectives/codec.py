@@ -74,11 +74,5 @@ class CodecObjective:
         self.model.codec.save_pretrained(folder)
 
 
-def prepare(config: dict, paths: Paths) -> None:
-    """Make the speech this stage learns from."""
-    prepare_speech(config, paths)
-
-
-def build(config: dict, paths: Paths) -> CodecObjective:
-    """The objective of stage `codec`."""
-    return CodecObjective(config, paths)
+prepare = prepare_speech
+build = CodecObjective

@@ -176,6 +176,4 @@ def prepare(config: dict, paths: Paths) -> None:
     """Nothing to make: rows are drawn as they are needed."""
 
 
-def build(config: dict, paths: Paths) -> MemoryObjective:
-    """The objective of stage `memory`."""
-    return MemoryObjective(config, paths)
+build = MemoryObjective

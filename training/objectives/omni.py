@@ -292,6 +292,4 @@ def prepare(config: dict, paths: Paths) -> None:
         write_json(paths.data / QUIZ, {split: quiz(paths.real, split) for split in SPLITS})
 
 
-def build(config: dict, paths: Paths) -> OmniObjective:
-    """The objective of stage `omni`."""
-    return OmniObjective(config, paths)
+build = OmniObjective

@@ -298,6 +298,4 @@ def prepare(config: dict, paths: Paths) -> None:
     prepare_lexicon(config, paths)
 
 
-def build(config: dict, paths: Paths) -> TalkerObjective:
-    """The objective of stage `talker`."""
-    return TalkerObjective(config, paths)
+build = TalkerObjective

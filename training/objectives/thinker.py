@@ -137,6 +137,4 @@ def prepare(config: dict, paths: Paths) -> None:
     build_corpus(folder, tokenizer, options, paths.real, config["seed"], config["workers"], extra)
 
 
-def build(config: dict, paths: Paths) -> ThinkerObjective:
-    """The objective of stage `thinker`."""
-    return ThinkerObjective(config, paths)
+build = ThinkerObjective

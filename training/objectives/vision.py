@@ -216,6 +216,4 @@ def prepare(config: dict, paths: Paths) -> None:
         build_pictures(paths.data / f"scenes_{split}", count, SEEDS[split], split, **drawn)
 
 
-def build(config: dict, paths: Paths) -> VisionObjective:
-    """The objective of stage `vision`."""
-    return VisionObjective(config, paths)
+build = VisionObjective

@@ -134,11 +134,5 @@ class VocoderObjective:
         self.model.vocoder.save_pretrained(folder)
 
 
-def prepare(config: dict, paths: Paths) -> None:
-    """Make the speech this stage learns from."""
-    prepare_speech(config, paths)
-
-
-def build(config: dict, paths: Paths) -> VocoderObjective:
-    """The objective of stage `vocoder`."""
-    return VocoderObjective(config, paths)
+prepare = prepare_speech
+build = VocoderObjective

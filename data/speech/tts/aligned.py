@@ -18,13 +18,13 @@ import numpy as np
 
 from data.speech.augment import as_int16, resample
 from data.speech.tts import ipa, kokoro
-from models.errors import UserError
+from models.errors import UserError, needed
 
 RATE, NATIVE_RATE = 16000, 24000  # Hz
 FRAME = 0.025  # seconds a duration step lasts, in both networks; pitch has two values in each
 INNER = {"kokoro": ("/encoder/Clip_output_0", "/encoder/F0_proj/Conv_output_0"),
          "hibari": ("/Clip_output_0", "f0")}
-PACKAGE_HINT = "pip install hibari-tts onnx onnxruntime"
+PACKAGES = "hibari-tts onnx onnxruntime"
 QUIET = 0.1  # seconds of silence kept at either end
 LOWEST = 50.0  # Hz; what is under it has no voice
 LONGEST = 500  # symbols that the networks take at once
@@ -48,23 +48,15 @@ def available() -> bool:
 
 @cache
 def _g2p(british: bool):
-    try:
-        from hibari.g2p import G2P
-    except ImportError as error:
-        raise UserError(f"cannot load hibari: {PACKAGE_HINT}") from error
-    return G2P(british=british)
+    return needed("hibari.g2p", "natural speech", PACKAGES).G2P(british=british)
 
 
 @cache
 def _session(engine: str):
     """The network on one core, with durations and pitch among its outputs."""
-    try:
-        import onnx
-        import onnxruntime
-        from hibari.voices import voice_path
-    except ImportError as error:
-        raise UserError(f"cannot load {error.name}: {PACKAGE_HINT}") from error
-    path = kokoro.weights()[0] if engine == "kokoro" else voice_path("heart")
+    names = "onnx", "onnxruntime", "hibari.voices"
+    onnx, onnxruntime, voices = (needed(name, "natural speech", PACKAGES) for name in names)
+    path = kokoro.weights()[0] if engine == "kokoro" else voices.voice_path("heart")
     graph = onnx.load(str(path))
     kokoro.single_precision(graph.graph)
     present = {output.name for output in graph.graph.output}
