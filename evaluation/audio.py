@@ -27,7 +27,6 @@ from evaluation.judge import hear
 from evaluation.results import Figure, error_rate, grouped_error_rate, rate, together
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.words import letter_errors, word_errors
-from inference.omni import Omni
 from models.ctc import to_alphabet
 from models.omni import TRANSCRIBE_QUESTION
 
@@ -40,7 +39,7 @@ NATURAL, NATURAL_WORDS = 100, range(12, 26)  # long natural sentences, and how l
 
 def measure(setting: Setting) -> Measured:
     """Figures by set, by voice and by kind of text."""
-    omni = Omni.from_pretrained(setting.ckpt_dir)
+    omni = setting.omni("hearing")
     asker, n = Asker(omni), setting.count(CLIPS)
     quiet = records(heard(setting), n)
     figures = transcribe(asker, quiet, "quiet")

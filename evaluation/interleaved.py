@@ -50,7 +50,7 @@ class Answered:
 
 def measure(setting: Setting) -> Measured:
     """Figures by what is asked, by place in the dialogue, and of the control."""
-    omni = Omni.from_pretrained(setting.ckpt_dir)
+    omni = setting.omni("seeing")
     dialogues = draw_dialogues(setting)
     known = photographed(setting)
     figures: Measured = {}

@@ -21,7 +21,6 @@ from evaluation.results import rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import BLANK, QUESTIONS
 from evaluation.words import spoken_words
-from inference.omni import Omni
 from inference.speech import Speaker
 from training.media import picture
 
@@ -30,7 +29,7 @@ ASKED = 2400  # clips of which those that ask about a picture are asked, some 60
 
 def measure(setting: Setting) -> Measured:
     """Figures of spoken and typed questions."""
-    asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
+    asker = Asker(setting.omni("seeing"))
     clips = heard(setting)
     scenes = setting.data_dir / "scenes_test"
     build_pictures(scenes, QUESTIONS, SEED, "test", workers=setting.workers)

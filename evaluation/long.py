@@ -28,7 +28,7 @@ PAUSES = 0.3, 1.5  # s between sentences, where there are pauses
 
 def measure(setting: Setting) -> Measured:
     """Figures of each way of joining, and what voice activity costs."""
-    omni = Omni.from_pretrained(setting.ckpt_dir)
+    omni = setting.omni("hearing")
     n, figures = setting.count(SENTENCES), {}
     quiet = [maker(setting).wave(i) for i in progress(range(n), desc="sentences")]
     truth = [record["text"] for record, _ in quiet]

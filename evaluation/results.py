@@ -69,36 +69,31 @@ def rate_of(groups: list[list[bool]]) -> Figure:
 
 
 def grouped_rate(groups: list[list[bool]]) -> Figure:
-    """Share of successes that hang together within a group, as the turns of a dialogue do.
-
-    The interval is of groups drawn anew; of one alone there is none.
-    """
+    """Share of successes that hang together within a group, as the turns of a dialogue do."""
     right, counts = [sum(group) for group in groups], [len(group) for group in groups]
-    low, high = bootstrap(right, counts, SEED) if len(groups) > 1 else (None, None)
-    return Figure(sum(right) / sum(counts), low, high, sum(counts), SEED, "rate")
+    return ratio(right, counts, sum(counts))
 
 
 def error_rate(pairs: list[tuple[int, int]]) -> Figure:
     """Word or letter error rate from (errors, words) of each utterance."""
-    errors, counts = [e for e, _ in pairs], [c for _, c in pairs]
-    low, high = bootstrap(errors, counts, SEED)
-    return Figure(sum(errors) / sum(counts), low, high, len(pairs), SEED, "rate")
+    return ratio([errors for errors, _ in pairs], [words for _, words in pairs], len(pairs))
 
 
 def grouped_error_rate(groups: list[list[tuple[int, int]]]) -> Figure:
-    """The same of utterances that hang together within a group, as those of a speaker do.
-
-    The interval is of groups drawn anew; of one alone there is none.
-    """
+    """The same of utterances that hang together within a group, as those of a speaker do."""
     errors, counts = ([sum(pair[i] for pair in group) for group in groups] for i in (0, 1))
-    low, high = bootstrap(errors, counts, SEED) if len(groups) > 1 else (None, None)
-    return Figure(sum(errors) / sum(counts), low, high, sum(map(len, groups)), SEED, "rate")
+    return ratio(errors, counts, sum(map(len, groups)))
 
 
 def mean(values: list[float], unit: str = "ratio") -> Figure:
     """Mean over items."""
-    low, high = bootstrap(values, [1.0] * len(values), SEED) if len(values) > 1 else (None, None)
-    return Figure(sum(values) / len(values), low, high, len(values), SEED, unit)
+    return ratio(values, [1.0] * len(values), len(values), unit)
+
+
+def ratio(above: list[float], below: list[float], n: int, unit: str = "rate") -> Figure:
+    """sum(above) / sum(below); the interval is of items drawn anew, and of one item alone there is none."""
+    low, high = bootstrap(above, below, SEED) if len(above) > 1 else (None, None)
+    return Figure(sum(above) / sum(below), low, high, n, SEED, unit)
 
 
 def read_results(path: Path) -> dict[str, Any]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from evaluation.results import SEED, Figure
+from inference.omni import Omni
 
 Measured = dict[str, Figure]
 
@@ -24,6 +25,12 @@ class Setting:
     limit: int | None = None  # at most so many items of each kind of question
     memory_dir: Path = Path("checkpoints/memory_tiny")
     workers: int = os.cpu_count() or 1
+
+    def omni(self, sense: str) -> Omni:
+        """The checkpoint that is measured; a text-only one is refused."""
+        omni = Omni.from_pretrained(self.ckpt_dir)
+        omni.need_omni(sense)
+        return omni
 
     def count(self, wanted: int) -> int:
         """How many items to take where `wanted` is the default."""

@@ -25,7 +25,6 @@ from evaluation.results import by_kind, error_rate, rate
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.vision import CLIPS
 from evaluation.words import word_errors
-from inference.omni import Omni
 from training.media import picture
 
 STATEMENTS = 300
@@ -40,7 +39,7 @@ def measure(setting: Setting) -> Measured:
     """Figures of one sound and of two, in all and by kind of question."""
     records = statements(setting)
     mels = [dequantise_mel(record["mel"]) for record in records]
-    asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
+    asker = Asker(setting.omni("hearing"))
     one, two = about_one(records), about_two(records, setting.count(PAIRS))
     figures = ask(asker, mels, one, "one") | ask(asker, mels, two, "two")
     typed = [user_turn(f"{records[at[0]]['text']} {question['question']}") for at, question in one]

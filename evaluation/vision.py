@@ -21,7 +21,6 @@ from evaluation.photos import ask_photos
 from evaluation.results import by_kind
 from evaluation.setting import SEED, Measured, Setting
 from evaluation.styles import ask_styles
-from inference.omni import Omni
 from training.media import picture
 
 QUESTIONS, CONTROLS = 2000, 500  # scenes asked about, one question each; of them in each control
@@ -31,7 +30,7 @@ CHANGED = {change: change for change in CHANGES if change not in MOVES}  # the o
 
 def measure(setting: Setting) -> Measured:
     """Figures by kind of question and by control."""
-    asker = Asker(Omni.from_pretrained(setting.ckpt_dir))
+    asker = Asker(setting.omni("seeing"))
     scenes, clips = setting.data_dir / "scenes_test", setting.data_dir / "clips_test"
     build_pictures(scenes, QUESTIONS, SEED, "test", workers=setting.workers)
     build_pictures(clips, CLIPS, SEED, "test", "clips", workers=setting.workers)

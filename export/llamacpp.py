@@ -93,8 +93,11 @@ def quantise_file(source: Path, out: Path, kind: str, build: str | Path | None =
         quantise_by_library(source, out, kind)
         return
     if program is None:
-        where = f"on the PATH, and no library: {INSTALL}" if build is None else f"in {build}"
-        raise UserError(f"{kind} needs llama.cpp's quantiser, and there is no llama-quantize {where}")
+        where = "on the PATH" if build is None else f"in {build}"
+        raise UserError(
+            f"{kind} needs llama.cpp's quantiser, and there is no llama-quantize {where}: name its folder, "
+            "or a libllama.so by MUOMNI_LLAMA_CPP"
+        )
     done = subprocess.run([str(program), source, out, kind], capture_output=True, text=True)
     if done.returncode or not out.is_file():
         reason = (done.stderr.strip().splitlines() or ["it says nothing"])[-1]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Iterator
+from copy import copy
 from dataclasses import dataclass, replace
 from difflib import SequenceMatcher
 from itertools import islice
@@ -93,6 +94,9 @@ def texts(omni: Omni, batch: list[Window], vad: bool, settings: dict) -> list[st
     """The words of each window; "" where nobody speaks."""
     spoken = [window for window in batch if not vad or has_speech(window.wave)]
     asked = [{"text": TRANSCRIBE_QUESTION, "audio": (w.wave, SAMPLE_RATE)} for w in spoken]
+    omni = copy(omni)
+    most = max(omni.limits.max_seconds, LONGEST + 2 * CONTEXT)  # of a question; a window is heard whole
+    omni.limits = replace(omni.limits, max_seconds=most)
     heard = omni.batch(asked, **settings | {"vad": False}) if asked else []
     by_start = {window.start: text.strip() for window, text in zip(spoken, heard, strict=True)}
     return [by_start.get(window.start, "") for window in batch]

@@ -15,6 +15,7 @@ from urllib.parse import unquote
 
 import numpy as np
 
+from inference.config import GenerateConfig
 from inference.media import check_file
 from inference.notice import notices_after
 from inference.omni import Omni
@@ -56,6 +57,7 @@ class Repl:
         self.show_thinking = show_thinking
         self.timed = False  # whether an answer's timing follows it
         self.waiting: dict[str, list[str]] = {kind: [] for kind in MEDIA}  # for the next message
+        self.shown: list[str] = []  # every file of this chat: /save overwrites none
         self.spoken = None  # (samples, rate) of the latest /say
         self.commands: dict[str, Callable[[str], None]] = {
             "/help": lambda _: print(HELP),
@@ -151,7 +153,7 @@ class Repl:
                 print(f"{known} {shown_setting(getattr(self.session.config, known))}", flush=True)
             return
         self.session.set(**{name: parse_setting(name, value.strip())})
-        self.say_done(f"{name} is {getattr(self.session.config, name)} from now on")
+        self.say_done(f"{name} is {shown_setting(getattr(self.session.config, name))} from now on")
 
     def think(self, switch: str) -> None:
         if switch.lower() in ("on", "off"):
@@ -183,6 +185,7 @@ class Repl:
         self.omni.need_omni("hearing" if kind == "audio" else "seeing")
         paths = [str(check_file(path, kind)) for path in read_paths(typed) or [""]]
         self.waiting[kind] += paths
+        self.shown += paths
         one = f"the {MEDIA[kind]} goes" if len(paths) == 1 else f"the {len(paths)} {MEDIA[kind]}s go"
         self.say_done(f"{one} with your next message")
 
@@ -201,7 +204,7 @@ class Repl:
 
     def save(self, typed: str) -> None:
         path = " ".join(read_paths(typed))  # a blank belongs to the name
-        check_apart(path, sum(self.waiting.values(), []))
+        check_apart(path, self.shown)
         if path.lower().endswith(".txt"):
             names = {"user": "You", "assistant": "μOmni"}
             said = [f"{names[m['role']]}: {m['content']}\n" for m in self.session.messages]
@@ -284,7 +287,7 @@ def shown_setting(value) -> str:
 
 
 def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...] | None:
-    """A typed value in the type its setting has; `off` is None, of a switch False."""
+    """A typed value in the type its setting has; `off` is False of a switch, else the default."""
     if name in SWITCHES:
         if value.lower() not in ("on", "off"):
             raise UserError(f"/set {name} needs on or off, not {value!r}")
@@ -292,7 +295,7 @@ def parse_setting(name: str, value: str) -> bool | int | float | tuple[str, ...]
     if name == "stop_strings" or name not in CHANGEABLE:  # the session tells what there is
         return () if value == "off" else (value,)
     if value.lower() == "off":
-        return None
+        return getattr(GenerateConfig(), name)
     try:
         return int(value) if name in ("max_new_tokens", "top_k", "seed") else float(value)
     except ValueError:

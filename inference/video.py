@@ -93,6 +93,8 @@ def seek_frames(opened, stream, count: int) -> list:
             shown = frame
         if shown is not None and shown.time not in found:
             found[shown.time] = upright(shown, aspect(stream))
+    if stream.duration is None and len(found) < count:
+        return []  # the length is the file's, whose sound may go on for longer
     return [found[time] for time in sorted(found) if found[time] is not None]
 
 
@@ -148,7 +150,8 @@ def still_picture(file: Source, limits: Limits):
     """The one picture of a file that only FFmpeg knows, as JPEG XL or OpenEXR."""
     with container(file, "an image") as opened:
         if not opened.format.name.endswith("_pipe") and "jpegxl" not in opened.format.name:
-            raise UserError(f"{file.name} is not an image, or a corrupt one")
+            seen = "is a video: give it with --video" if opened.streams.video else "is not an image"
+            raise UserError(f"{file.name} {seen}")
         stream = picture_stream(opened, file, limits)
         image = next((upright(frame, aspect(stream)) for frame in decode(opened, stream)), None)
     if image is None:

@@ -50,9 +50,7 @@ class BlockConfig:
         return cls(config.hidden_size, *heads, config.intermediate_size, config.rope_theta, eps)
 
 
-def rope_frequencies(
-    head_dim: int, theta: float, device: str | torch.device = "cpu"
-) -> Tensor:
+def rope_frequencies(head_dim: int, theta: float, device: str | torch.device = "cpu") -> Tensor:
     """Radians that a pair of channels turns from one position to the next. (head_dim / 2,)"""
     steps = torch.arange(0, head_dim, 2, device=device, dtype=torch.float32)
     return theta ** (-steps / head_dim)
@@ -206,16 +204,9 @@ class Block(nn.Module):
         return x + self.mlp(self.post_attention_layernorm(x))
 
 
-def run_blocks(
-    layers: nn.ModuleList, x: Tensor, sizes: BlockConfig, real: Tensor | None = None
-) -> Tensor:
-    """Blocks over whole sequences: nothing is masked but padding, and no cache. (B, T, D) -> (B, T, D)
-
-    Args:
-        real: bool (B, T), False for padding.
-    """
-    positions = torch.arange(x.shape[1], device=x.device)  # (T,)
-    rope = rope_table(positions, sizes.head_dim, sizes.rope_theta)
+def run_blocks(layers, x: Tensor, sizes: BlockConfig, real: Tensor | None = None) -> Tensor:
+    """Whole sequences (B, T, D) through blocks, without a cache; where `real` (B, T) is False is padding."""
+    rope = rope_table(torch.arange(x.shape[1], device=x.device), sizes.head_dim, sizes.rope_theta)
     mask = None if real is None else real[:, None, None]  # (B, 1, 1, T)
     for layer in layers:
         x = layer(x, rope, mask)

@@ -10,6 +10,7 @@ from typing import Any
 import yaml
 
 from models.errors import UserError
+from models.fields import misfits, shown
 from training.objective import EXTRA, STAGES
 
 PRESETS = ("nano", "tiny", "small")
@@ -21,6 +22,19 @@ FREE |= {"checkpoint_minutes", "validate_every", "log_every"}
 
 OPTIONS = {  # settings of the stage thinker that no preset has
     "model": {"attention", "semantic_dim", "geometric_dim", "value_dim"}, "data": {"extra"},
+}
+
+
+RULES = {  # what a value of `train` must be
+    **dict.fromkeys(("steps", "batch_size", "accumulate", "validate_every", "log_every"),
+                    (lambda n: n >= 1, "at least 1")),
+    **dict.fromkeys(("lr", "clip"), (lambda x: 0.0 < x < math.inf, "above 0 and finite")),
+    **dict.fromkeys(("prefetch", "warmup_steps", "weight_decay"),
+                    (lambda x: 0.0 <= x < math.inf, "at least 0 and finite")),
+    **dict.fromkeys(("decay_fraction", "final_lr_ratio"), (lambda x: 0.0 <= x <= 1.0, "in 0..1")),
+    "optimizer": (("adamw", "muon").__contains__, "adamw or muon"),
+    "dtype": (("float32", "bfloat16").__contains__, "float32 or bfloat16"),
+    "parallel": (("ddp", "fsdp").__contains__, "ddp or fsdp"),
 }
 
 
@@ -47,31 +61,13 @@ class TrainConfig:
     log_every: int = 10  # steps
 
     def __post_init__(self) -> None:
-        for name, kind in self.__annotations__.items():
-            kind = {"int": int, "float": float, "str": str, "bool": bool}[kind]
-            value = getattr(self, name)
-            try:
-                cast = kind(value) if kind is not bool or type(value) is bool else None
-            except (TypeError, ValueError, OverflowError):
-                cast = None
-            if cast is None or (kind is int and cast != value):
-                raise UserError(f"train.{name} must be of type {kind.__name__}, not {value!r}")
-            setattr(self, name, cast)
-        _one_of("optimizer", self.optimizer, ("adamw", "muon"))
-        _one_of("dtype", self.dtype, ("float32", "bfloat16"))
-        _one_of("parallel", self.parallel, ("ddp", "fsdp"))
-        for name in ("steps", "batch_size", "accumulate", "validate_every", "log_every"):
-            if getattr(self, name) < 1:
-                raise UserError(f"train.{name} must be at least 1, not {getattr(self, name)}")
-        for name in ("lr", "clip"):
-            if not 0.0 < getattr(self, name) < math.inf:
-                raise UserError(f"train.{name} must be above 0 and finite, not {getattr(self, name)}")
-        for name in ("prefetch", "warmup_steps", "weight_decay"):
-            if not 0 <= getattr(self, name) < math.inf:
-                raise UserError(f"train.{name} must be at least 0 and finite, not {getattr(self, name)}")
-        for name in ("decay_fraction", "final_lr_ratio"):
-            if not 0.0 <= getattr(self, name) <= 1.0:
-                raise UserError(f"train.{name} must be in 0..1, not {getattr(self, name)}")
+        good, wrong = misfits(TrainConfig, vars(self), text=True)
+        for name, (fits, words) in RULES.items():
+            if name in good and not fits(good[name]):
+                wrong.append(f"{name} must be {words}, not {shown(good[name])}")
+        if wrong:
+            raise UserError(f"train.{wrong[0]}")
+        vars(self).update(good)
 
     @classmethod
     def from_dict(cls, values: dict[str, Any]) -> TrainConfig:
@@ -88,7 +84,8 @@ class TrainConfig:
 
 def load_preset(preset: str) -> dict[str, dict[str, Any]]:
     """The sections of `configs/<preset>.yaml`."""
-    _one_of("preset", preset, PRESETS)
+    if preset not in PRESETS:
+        raise UserError(f"unknown preset {preset!r}: choose one of {', '.join(PRESETS)}")
     return yaml.safe_load((CONFIGS / f"{preset}.yaml").read_text(encoding="utf-8"))
 
 
@@ -105,10 +102,11 @@ def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text:
     if not equals or len(parts) != 2 or parts[0] not in ("model", "train", "data"):
         raise UserError(f"--set {text}: write [stage.]section.key=value, section model|train|data")
     section, key = parts
-    known = {f.name for f in fields(TrainConfig)} if section == "train" else set()
     found = False
     for stage in stages:
         settings = sections[stage].get(section, {})
+        trained = section == "train" and settings  # the tokenizer is counted
+        known = {f.name for f in fields(TrainConfig)} if trained else set()
         optional = OPTIONS.get(section, set()) if stage == "thinker" else set()
         if key in settings or key in known | optional:
             made = parse_value(value)
@@ -173,8 +171,3 @@ def _flat(values: dict[str, Any], prefix: str = "") -> dict[str, Any]:
         else:
             flat[prefix + key] = value
     return flat
-
-
-def _one_of(name: str, value: str, allowed: tuple[str, ...]) -> None:
-    if value not in allowed:
-        raise UserError(f"unknown {name} '{value}': choose one of {', '.join(allowed)}")

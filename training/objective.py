@@ -1,6 +1,6 @@
 """What a training stage is, to the loop: a model whose forward is its loss, and a pure batch function.
 
-A stage lives in `training/objectives/<stage>.py` and has two functions:
+A stage lives in `training/objectives/<stage>.py`, which has two names to call:
 
     prepare(config: dict, paths: Paths) -> None      makes the data that is missing (resumable)
     build(config: dict, paths: Paths) -> Objective   the model, and how to feed, measure and save it
@@ -8,7 +8,7 @@ A stage lives in `training/objectives/<stage>.py` and has two functions:
 `config` is the stage's section of `configs/<preset>.yaml` (`config["model"]`, `config["train"]`,
 `config["data"]`) with `config["seed"]`, `config["preset"]` and `config["workers"]` (processes for
 making data) added. Torch's RNG is seeded before `build`, so initial weights follow the seed.
-A stage that needs an earlier one opens `paths.need("tokenizer")`.
+A stage that needs an earlier one opens `paths.need("tokenizer")`, and has it in `NEEDS`.
 
 It refuses to know about optimisers, devices, precision or processes: the loop does those.
 """
@@ -30,6 +30,10 @@ from models.errors import UserError
 ROOT = Path(__file__).resolve().parent.parent
 STAGES = ("tokenizer", "thinker", "vision", "audio", "codec", "vocoder", "talker", "omni")
 EXTRA = ("memory",)  # options beside the recipe: trained where they are named, not by `all`
+NEEDS = {  # stages whose artefacts one begins with
+    "thinker": ("tokenizer",), "vision": ("thinker",), "audio": ("thinker",), "vocoder": ("codec",),
+    "talker": ("codec",), "omni": ("thinker", "vision", "audio"),
+}
 COUNTED = {"tokenizer"}  # no loop: it counts
 
 OWN_LOGIT = 10.0  # logit of a word for its own embedding: e^10 outweighs thousands of other words

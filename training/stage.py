@@ -16,7 +16,7 @@ from models.thinker import Thinker
 from training.config import check_same, identity
 from training.distributed import World
 from training.loop import Trainer, seed_all
-from training.objective import COUNTED, Objective, Paths, load_stage
+from training.objective import COUNTED, NEEDS, Objective, Paths, load_stage
 from training.provenance import with_sitting
 from training.state import STABLE, STATE
 
@@ -51,6 +51,8 @@ def run_stage(request: Request, world: World) -> None:
         if world.first:
             print(f"{stage}: finished already ({run_dir / 'final'}); --restart trains it anew")
         return
+    for earlier in NEEDS.get(stage, ()):
+        request.paths.need(earlier)  # before data are made, which may take hours
     extra = {"seed": request.seed, "preset": request.preset, "workers": request.workers}
     config = request.section | extra
     if stage in COUNTED:

@@ -19,6 +19,22 @@ from data.scenes.scene import Scene, Thing
 
 Dialogue = list[Question]
 MOST = 2  # dialogues kept of a scene
+SIDES = (("on the left", (-1, 0)), ("on the right", (1, 0)),
+         ("at the top", (0, -1)), ("at the bottom", (0, 1)))
+ITS_COLOR = ("What color is it?", "And what color is it?", "And what colour is it?", "Which color is it?",
+             "What is its color?", "What colour does it have?")
+ITS_PLACE = ("Where is it?", "And where is it?", "In which part of the picture is it?",
+             "Where do you see it?")
+SEEN = ("Is there {}?", "Do you see {}?", "Can you see {}?")
+HOW_MANY = ("How many are there?", "And how many are there?", "How many of them are there?")
+WRITTEN = ("What does it say?", "And what does it say?", "What is written on it?")
+COLOR_BESIDE = ("And what color is the thing next to it?", "What colour is the other thing?")
+WHAT_BESIDE = ("And what is next to it?", "What else is there?", "And what is the other thing?")
+SAME = (
+    ("where", "Where is the {}?", lambda t: t.region),
+    ("color", "What color is the {}?", lambda t: t.color),
+    ("color", "What colour is the {}?", lambda t: t.color),
+)
 
 
 def _answer(kind: str, question: str, answer: str) -> Question:
@@ -29,37 +45,9 @@ def _about_it(rng: random.Random, thing: Thing) -> Question | None:
     """A question about "it": its colour or its place."""
     options = []
     if thing.color:
-        options.append(
-            _answer(
-                "color",
-                rng.choice(
-                    (
-                        "What color is it?",
-                        "And what color is it?",
-                        "And what colour is it?",
-                        "Which color is it?",
-                        "What is its color?",
-                        "What colour does it have?",
-                    )
-                ),
-                thing.color,
-            )
-        )
+        options.append(_answer("color", rng.choice(ITS_COLOR), thing.color))
     if thing.region:
-        options.append(
-            _answer(
-                "where",
-                rng.choice(
-                    (
-                        "Where is it?",
-                        "And where is it?",
-                        "In which part of the picture is it?",
-                        "Where do you see it?",
-                    )
-                ),
-                thing.region,
-            )
-        )
+        options.append(_answer("where", rng.choice(ITS_PLACE), thing.region))
     return rng.choice(options) if options else None
 
 
@@ -70,14 +58,7 @@ def stands(thing: Thing, side: str) -> bool:
 
 def named_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
     """ "What is on the left?" "A dog." "And what color is it?" """
-    side, axis = rng.choice(
-        (
-            ("on the left", (-1, 0)),
-            ("on the right", (1, 0)),
-            ("at the top", (0, -1)),
-            ("at the bottom", (0, 1)),
-        )
-    )
+    side, axis = rng.choice(SIDES)
     if len(scene.things) == 1:
         first = rng.choice(("What is this?", "What do you see?", "What is in the picture?"))
         thing = scene.things[0]
@@ -86,9 +67,7 @@ def named_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
         thing, second = ranked[-1], ranked[-2]
         if (thing.x - second.x) * axis[0] + (thing.y - second.y) * axis[1] < MIN_GAP:
             return None
-        first = rng.choice(
-            (f"What is {side}?", f"What do you see {side}?", f"Which thing is {side}?")
-        )
+        first = rng.choice((f"What is {side}?", f"What do you see {side}?", f"Which thing is {side}?"))
         if not stands(thing, side.split()[-1]):
             return None
     if thing.kind == "sign":
@@ -106,9 +85,7 @@ def exists_then_it(scene: Scene, rng: random.Random) -> Dialogue | None:
     follow = _about_it(rng, thing)
     if follow and follow["kind"] == "color" and phrase != thing.name:  # the phrase says it
         return None
-    first = rng.choice(("Is there {}?", "Do you see {}?", "Can you see {}?")).format(
-        article(phrase)
-    )
+    first = rng.choice(SEEN).format(article(phrase))
     return follow and [whether_there(first, phrase, True), follow]
 
 
@@ -118,7 +95,7 @@ def exists_another(scene: Scene, rng: random.Random, objects: str) -> Dialogue |
         return None
     missing = absent(scene, rng, objects)
     also_missing = absent(scene, rng, objects)
-    first = rng.choice(("Is there {}?", "Do you see {}?", "Can you see {}?"))
+    first = rng.choice(SEEN)
     then = rng.choice(("And {}?", "What about {}?", "And is there {}?"))
     if not missing or missing == also_missing:
         return None
@@ -132,23 +109,13 @@ def exists_another(scene: Scene, rng: random.Random, objects: str) -> Dialogue |
 
 def same_of_another(scene: Scene, rng: random.Random) -> Dialogue | None:
     """ "Where is the dog?" "Left." "And the star?" — or the same with colours."""
-    for kind, question, value in rng.sample(
-        (
-            ("where", "Where is the {}?", lambda t: t.region),
-            ("color", "What color is the {}?", lambda t: t.color),
-            ("color", "What colour is the {}?", lambda t: t.color),
-        ),
-        3,
-    ):
+    for kind, question, value in rng.sample(SAME, 3):
         named = referents(scene, with_color=kind != "color")
         known = [(p, value(t)) for p, t in named if value(t)]
         if len(known) >= 2:
             (x, first), (y, second) = rng.sample(known, 2)
             again = rng.choice(("And the {}?", "What about the {}?", "And what about the {}?"))
-            return [
-                _answer(kind, question.format(x), first),
-                _answer(kind, again.format(y), second),
-            ]
+            return [_answer(kind, question.format(x), first), _answer(kind, again.format(y), second)]
     return None
 
 
@@ -158,26 +125,9 @@ def counts(scene: Scene, rng: random.Random) -> Dialogue | None:
     many = countable(scene)
     if len(scene.groups()) == 1 and groups and len(groups[0]) > 1:
         names = noun(groups[0][0], many=True)
-        first = {
-            "kind": "what",
-            "question": rng.choice(("What things are these?", "What are these?")),
-            "answer": upper(names) + ".",
-            "accept": [names],
-        }
-        return [
-            first,
-            _answer(
-                "count",
-                rng.choice(
-                    (
-                        "How many are there?",
-                        "And how many are there?",
-                        "How many of them are there?",
-                    )
-                ),
-                count_word(len(groups[0])),
-            ),
-        ]
+        asked = rng.choice(("What things are these?", "What are these?"))
+        first = _answer("what", asked, names) | {"accept": [names]}
+        return [first, _answer("count", rng.choice(HOW_MANY), count_word(len(groups[0])))]
     if len(groups) >= 2 and max(n for _, n in many) > 1:
         one, other = rng.sample(groups, 2)
         question = rng.choice(("How many {} are there?", "How many {} do you see?"))
@@ -193,11 +143,8 @@ def beside_sign(scene: Scene, rng: random.Random) -> Dialogue | None:
     """ "Is there a sign?" "Yes." "What does it say?" """
     for thing in scene.things:
         if thing.kind == "sign":
-            first = rng.choice(("Is there a sign?", "Do you see a sign?", "Can you see a sign?"))
-            then = rng.choice(
-                ("What does it say?", "And what does it say?", "What is written on it?")
-            )
-            return [whether_there(first, "sign", True), _answer("read", then, thing.text.lower())]
+            first = whether_there(rng.choice(SEEN).format("a sign"), "sign", True)
+            return [first, _answer("read", rng.choice(WRITTEN), thing.text.lower())]
     return None
 
 
@@ -215,21 +162,9 @@ def next_to_it(scene: Scene, rng: random.Random) -> Dialogue | None:
     if not stands(thing, side):
         return None
     if rest.color and rng.random() < 0.5:
-        follow = _answer(
-            "color",
-            rng.choice(
-                ("And what color is the thing next to it?", "What colour is the other thing?")
-            ),
-            rest.color,
-        )
+        follow = _answer("color", rng.choice(COLOR_BESIDE), rest.color)
     else:
-        follow = thing_answer(
-            "what",
-            rng.choice(
-                ("And what is next to it?", "What else is there?", "And what is the other thing?")
-            ),
-            rest,
-        )
+        follow = thing_answer("what", rng.choice(WHAT_BESIDE), rest)
     return [thing_answer("what", question, thing), follow]
 
 

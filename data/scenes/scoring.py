@@ -25,14 +25,8 @@ def normalise(text: str) -> str:
 def _region(text: str) -> str | None:
     """The one of `REGIONS` that a text names, in any order of its words."""
     words = set(re.sub(r"[^\w\s]", " ", text.lower().replace("-", " ")).split())
-    same = {
-        "upper": "top",
-        "lower": "bottom",
-        "center": "middle",
-        "centre": "middle",
-        "above": "top",
-        "below": "bottom",
-    }
+    same = {"upper": "top", "above": "top", "lower": "bottom", "below": "bottom", "center": "middle",
+            "centre": "middle"}
     named = {same.get(w, w) for w in words} & {"top", "bottom", "left", "right", "middle"}
     if len(named) > 1:
         named.discard("middle")
@@ -86,25 +80,10 @@ def score(answer: str, question: Question) -> bool:
 
 
 _CHANGES = {
-    "left": "left",
-    "right": "right",
-    "up": "up",
-    "upward": "up",
-    "upwards": "up",
-    "down": "down",
-    "downward": "down",
-    "downwards": "down",
-    "grows": "grows",
-    "bigger": "grows",
-    "larger": "grows",
-    "shrinks": "shrinks",
-    "smaller": "shrinks",
-    "appears": "appears",
-    "disappears": "disappears",
-    "vanishes": "disappears",
-    "turns": "turns",
-    "becomes": "turns",
-    "nothing": "nothing",
+    "left": "left", "right": "right", "up": "up", "upward": "up", "upwards": "up", "down": "down",
+    "downward": "down", "downwards": "down", "grows": "grows", "bigger": "grows", "larger": "grows",
+    "shrinks": "shrinks", "smaller": "shrinks", "appears": "appears", "disappears": "disappears",
+    "vanishes": "disappears", "turns": "turns", "becomes": "turns", "nothing": "nothing",
 }
 
 

@@ -50,9 +50,7 @@ def kind_of(recording: Recording) -> str:
     return "word" if len(recording.text.split()) == 1 else "sentence"
 
 
-def build_real_hearing(
-    folder: str | Path, source: str | Path, split: str = "train"
-) -> int:
+def build_real_hearing(folder: str | Path, source: str | Path, split: str = "train") -> int:
     """Fill `folder` from the manifest's sets under `source` and Asterisk's prompts.
 
     Returns how many utterances it holds.

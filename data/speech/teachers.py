@@ -24,11 +24,11 @@ from data.shards import generate
 from data.speech import sentences
 from data.speech.tts import aligned
 from models.errors import Parser, UserError, one_line_errors
+from models.phones import MARKS
 
 MAX_SECONDS = 14.0  # longer utterances are drawn again
 SHIPPED = ("hibari:heart", "kokoro:am_fenrir", "kokoro:bf_emma", "kokoro:bm_fable")
 WORD = re.compile(r"[a-z]+(?:'[a-z]+)*'?")
-MARKS = ",.?!"
 LISTED = "{}, {} and {}.|I see {}, {} and {}.|We need {}, {}, and {}.|First {}, then {}, then {}."
 
 

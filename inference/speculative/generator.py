@@ -204,6 +204,10 @@ def with_draft(model, source: str | Path, **options) -> Callable[..., Speculativ
     elif source == "table" or Path(source).suffix == ".safetensors":
         draft = NgramDraft(DraftTable.load(SHIPPED if source == "table" else source))
     else:
+        if not Path(source).is_dir():
+            raise UserError(
+                f"no draft {source}: use table, lookup, a .safetensors table or a Thinker's folder"
+            )
         weight = next(model.parameters())
         draft = ThinkerDraft(Thinker.from_pretrained(source).to(weight.device, weight.dtype))
         draft.check(thinker_of(model))

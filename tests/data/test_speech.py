@@ -22,16 +22,15 @@ from data.speech.asr_corpus import (
     quantise_mel,
 )
 from data.speech.asr_recorded import build_real_hearing
-from data.speech.phones import PHONES, phone_token
 from data.speech.samples import LEXICON, samples
 from data.speech.speaking_sets import build_set
 from data.speech.teachers import TeacherMaker
 from data.speech.tts import aligned, festival, flite, kokoro
 from data.speech.tts.accents import ACCENTS, ENGLISH
 from data.speech.voices import HEARING, KOKORO_HELD_OUT
-from models import phones as model_phones
 from models.errors import UserError
 from models.mel import SILENCE, log_mel
+from models.phones import PHONES
 from tests.fixtures.engines import needs_engines, needs_flite
 
 needs_hibari = pytest.mark.skipif(not aligned.available(), reason="hibari-tts is not installed")
@@ -89,16 +88,6 @@ def test_shipped_lexicon_covers_the_samples_with_the_same_phones():
     lexicon = {entry["word"]: entry for entry in map(json.loads, LEXICON.open())}
     assert {word for record in samples() for word in record["words"]} == set(lexicon)
     assert {phone for entry in lexicon.values() for phone in entry["phones"]} <= set(PHONES)
-
-
-def test_model_front_end_knows_the_same_phones():
-    assert set(PHONES) <= set(model_phones.PHONES)
-
-
-def test_phone_token_refuses_a_stranger():
-    assert (phone_token("ow", 1), phone_token("b", 1), phone_token("pau", 0)) == ("ow1", "b", "pau")
-    with pytest.raises(ValueError, match="xx"):
-        phone_token("xx", 0)
 
 
 @needs_flite

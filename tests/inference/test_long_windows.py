@@ -7,6 +7,7 @@ import pytest
 
 from inference import long_audio
 from inference.long_audio import MARGIN, Window, checked, cut, join, timed, transcribe_long, windows
+from inference.source import Limits
 from inference.subtitles import Segment, Word, clock
 from inference.waveform import levelled
 from models.errors import UserError
@@ -137,7 +138,10 @@ def test_a_minute_without_pauses_gives_each_word_once_with_its_time(heard):
 class Echo:
     """An Omni that answers every sound with its length in seconds."""
 
+    limits = Limits(max_seconds=1)  # of questions
+
     def batch(self, asked: list[dict], **settings) -> list[str]:
+        assert self.limits.max_seconds >= 9 > Echo.limits.max_seconds
         return [f" heard{len(request['audio'][0]) / RATE:.0f} " for request in asked]
 
 

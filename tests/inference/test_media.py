@@ -321,3 +321,30 @@ def test_video_that_cannot_be_seen(tmp_path):
     write_video(tmp_path / "x.mp4", [10 * index for index in range(20)])
     (tmp_path / "cut.mp4").write_bytes((tmp_path / "x.mp4").read_bytes()[:600])
     refused(load_video, tmp_path / "cut.mp4")
+
+
+def test_a_video_whose_sound_goes_on_is_seen_over_its_own_length(tmp_path):
+    """Matroska tells the length of the file alone."""
+    path = tmp_path / "long.mkv"
+    with av.open(str(path), "w") as container:
+        pictures = container.add_stream("mpeg4", rate=10)
+        sound = container.add_stream("pcm_s16le", rate=8000)
+        pictures.width = pictures.height = 64
+        pictures.pix_fmt, sound.layout = "yuv420p", "mono"
+        for index in range(40):
+            frame = np.full((64, 64, 3), 10 + 5 * index, np.uint8)
+            container.mux(pictures.encode(av.VideoFrame.from_ndarray(frame, "rgb24")))
+        container.mux(pictures.encode())
+        for start in range(0, 60 * 8000, 8000):
+            frame = av.AudioFrame.from_ndarray(np.zeros((1, 8000), np.int16), "s16", "mono")
+            frame.rate, frame.pts = 8000, start
+            container.mux(sound.encode(frame))
+        container.mux(sound.encode())
+    seen = levels(load_video(path).frames)
+    assert len(seen) == 4 and seen == sorted(seen) and seen[0] < 60 and 140 < seen[-1] < 200
+
+
+def test_a_video_that_is_given_as_a_picture_is_told_its_flag(tmp_path):
+    write_video(tmp_path / "x.mp4", [50, 200])
+    with pytest.raises(UserError, match="is a video: give it with --video"):
+        load_image(tmp_path / "x.mp4")

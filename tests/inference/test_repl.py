@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 
+from inference.config import GenerateConfig
 from inference.output import write_audio
 from inference.repl import Repl, read_paths
 from models.errors import UserError
@@ -174,3 +175,29 @@ def test_reset_forgets_waiting_files_too(repl):
     assert repl.waiting["image"] and repl.session.messages
     repl.handle("/reset")
     assert not any(repl.waiting.values()) and not repl.session.messages and repl.spoken is None
+
+
+def test_save_overwrites_no_file_that_the_chat_was_shown(repl, tmp_path):
+    path = tmp_path / "mine.wav"
+    write_audio(path, 0.1 * np.sin(np.arange(16_000) / 9).astype(np.float32), 16_000)
+    before = path.read_bytes()
+    repl.handle(f"/audio {path}")
+    repl.handle("what did you hear?")
+    repl.handle("/reset")
+    repl.handle("hello")
+    repl.spoken = np.zeros(9, np.float32), 16_000
+    with pytest.raises(UserError, match="lost"):
+        repl.save(str(path))
+    assert path.read_bytes() == before
+
+
+@pytest.mark.parametrize("name", ["temperature", "max_new_tokens", "ctc_weight", "repetition_penalty"])
+def test_off_is_what_a_setting_is_at_first(repl, name, capsys):
+    usual = getattr(GenerateConfig(), name)
+    repl.handle(f"/set {name} {1 if name != 'ctc_weight' else 0.5}")
+    repl.handle(f"/set {name} off")
+    assert getattr(repl.session.config, name) == usual
+    repl.handle("/set num_beams off")
+    repl.handle("/set think off")
+    out = capsys.readouterr().out
+    assert "num_beams is off from now on" in out and "think is off from now on" in out

@@ -103,6 +103,8 @@ def test_overrides() -> None:
     assert {sections[s]["train"]["lr"] for s in TRAINED} == {1e-3}
     apply_override(sections, ["thinker"], "vision.train.steps=7")
     assert sections["vision"]["train"]["steps"] == 7
+    apply_override(sections, ["tokenizer", *TRAINED], "train.compile=true")
+    assert "train" not in sections["tokenizer"] and sections["thinker"]["train"]["compile"] is True
     larger = load_preset("tiny")
     apply_override(larger, ["vision"], "data.styles=[noto, fxemoji]")
     assert larger["vision"]["data"]["styles"] == ["noto", "fxemoji"]
@@ -117,13 +119,13 @@ def test_overrides() -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"lr": "fast"}, "train.lr must be of type float"),
-        ({"steps": 1.5}, "train.steps must be of type int"),
-        ({"steps": float("inf")}, "train.steps must be of type int"),
-        ({"optimizer": "sgd"}, "unknown optimizer 'sgd'"),
+        ({"lr": "fast"}, "train.lr must be a number"),
+        ({"steps": 1.5}, "train.steps must be a whole number"),
+        ({"steps": float("inf")}, "train.steps must be a whole number"),
+        ({"optimizer": "sgd"}, "train.optimizer must be adamw or muon"),
         ({"speed": 1}, "unknown train setting speed"),
         ({"batch_size": 0}, "train.batch_size must be at least 1"),
-        ({"compile": "false"}, "train.compile must be of type bool"),
+        ({"compile": "false"}, "train.compile must be true or false"),
         ({"warmup_steps": -5}, "train.warmup_steps must be at least 0"),
         ({"weight_decay": -1.0}, "train.weight_decay must be at least 0"),
         ({"final_lr_ratio": 9.0}, "train.final_lr_ratio must be in 0..1"),

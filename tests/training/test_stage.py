@@ -8,6 +8,7 @@ import torch
 from safetensors.torch import load_file
 
 from models.checkpoint import read_json
+from models.errors import UserError
 from tests.training.toy import ToyObjective
 from training import stage
 from training.distributed import World
@@ -88,3 +89,13 @@ def test_beginning_anew_forgets_all_that_a_run_leaves_and_nothing_else(tmp_path)
         (tmp_path / name).touch()
     stage.forget(tmp_path)
     assert sorted(path.name for path in tmp_path.iterdir()) == ["mine", "notes.txt"]
+
+
+@pytest.mark.parametrize(("name", "missing"), [("omni", "thinker"), ("talker", "codec")])
+def test_a_missing_stage_is_told_before_data_are_made(built, name, missing, tmp_path):
+    paths = Paths(tmp_path / "data", tmp_path / "runs", None, "nano")
+    section = {"train": {"steps": 1, "batch_size": 6, "lr": 0.1}}
+    request = stage.Request(name, "nano", section, paths, 0, 1, False)
+    with pytest.raises(UserError, match=f"{missing}/final is missing"):
+        stage.run_stage(request, World())
+    assert not built

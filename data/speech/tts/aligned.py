@@ -54,8 +54,9 @@ def _g2p(british: bool):
 @cache
 def _session(engine: str):
     """The network on one core, with durations and pitch among its outputs."""
-    names = "onnx", "onnxruntime", "hibari.voices"
-    onnx, onnxruntime, voices = (needed(name, "natural speech", PACKAGES) for name in names)
+    onnx = needed("onnx", "natural speech", PACKAGES)
+    onnxruntime = needed("onnxruntime", "natural speech", PACKAGES)
+    voices = needed("hibari.voices", "natural speech", PACKAGES)
     path = kokoro.weights()[0] if engine == "kokoro" else voices.voice_path("heart")
     graph = onnx.load(str(path))
     kokoro.single_precision(graph.graph)

@@ -8,7 +8,7 @@ voices: within a word both are aligned by edit distance, and a voice learns its 
 
 from collections.abc import Sequence
 
-from data.speech.phones import PAUSE, VOWELS, phone_token
+from models.phones import PAUSE, VOWELS
 
 SAME = {"ɡ": "g", "j": "y", "h": "hh", "ð": "dh", "ŋ": "ng", "ɹ": "r", "ʃ": "sh", "θ": "th",
         "ʒ": "zh", "ʤ": "jh", "ʧ": "ch", "ɾ": "d", "T": "d", "ʔ": "t", "x": "k"}
@@ -42,7 +42,7 @@ def word_phones(symbols: str) -> list[tuple[str, int, int]]:
             if after == "ɹ" and (symbol == "ɜ" or (symbol == "ə" and not vowel_next)):
                 phone, taken = "er", 2
             is_vowel = phone in VOWELS
-            token = phone_token(phone, stress if is_vowel else 0)
+            token = f"{phone}{int(stress > 0)}" if is_vowel else phone
             out.append([token, stress if is_vowel else 0, waiting + taken])
             waiting, stress, n = 0, 0 if is_vowel else stress, n + taken - 1
         n += 1
