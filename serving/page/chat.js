@@ -151,7 +151,8 @@ export class Chat extends EventTarget {
     this.#emit("busy");
   }
 
-  #take(message, { choices }, started) {
+  #take(message, { choices, notices }, started) {
+    if (notices) message.notices = notices;
     const delta = choices?.[0]?.delta;
     if (!delta) return; // usage alone
     const text = delta.content || delta.audio?.transcript || "";

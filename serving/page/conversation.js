@@ -1,7 +1,7 @@
 // One chat: its messages as the page keeps them, and as OpenAI's API takes them.
 //
 // A question: { role: "user", text, attachments: [{ kind, name, blob }] }; kind is image, audio or
-// video. An answer: { role: "assistant", text, thinking, firstWord, firstSound (ms), stopped, error }.
+// video. An answer: { role: "assistant", text, thinking, notices, firstWord, firstSound (ms), stopped, error }.
 
 const TITLE_LENGTH = 48; // characters
 

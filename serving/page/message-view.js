@@ -33,11 +33,12 @@ export class MessageView {
     this.thinking = element("details", { hidden: true }, element("summary", { textContent: "Thinking" }), this.thought);
     this.text = element("div", { className: "text" });
     this.error = element("p", { className: "error", hidden: true });
+    this.notices = element("p", { className: "notices", hidden: true });
     this.times = element("span", { className: "times" });
     const actions = element("div", { className: "actions" }, ...this.#buttons());
     const foot = element("div", { className: "foot" }, actions, this.times);
     const waiting = element("div", { className: "waiting" });
-    return element("li", { className: "answer" }, label("μOmni"), this.thinking, this.text, waiting, this.error, foot);
+    return element("li", { className: "answer" }, label("μOmni"), this.thinking, this.text, waiting, this.error, this.notices, foot);
   }
 
   #buttons() {
@@ -62,13 +63,15 @@ export class MessageView {
   }
 
   #updateAnswer() {
-    const { text, thinking, error, busy } = this.message;
+    const { text, thinking, error, notices, busy } = this.message;
     this.text.textContent = text;
     this.thought.textContent = thinking;
     if (this.thinking.hidden && thinking) this.thinking.open = true;
     this.thinking.hidden = !thinking;
     this.error.textContent = error ?? "";
     this.error.hidden = !error;
+    this.notices.textContent = notices?.join(" · ") ?? "";
+    this.notices.hidden = !notices;
     this.times.textContent = figures(this.message);
     const wasBusy = this.node.getAttribute("aria-busy") === "true";
     this.node.setAttribute("aria-busy", String(Boolean(busy)));

@@ -1,7 +1,7 @@
 """A server without a model that speaks the page's contract: python tests/serving/fake_server.py
 
 The page in serving/page, and OpenAI's API with fixed answers and a tone for a voice. A question may
-steer it: "slow" streams slowly, "fail" answers 429, "think" has a chain of thought.
+steer it: "slow" streams slowly, "fail" answers 429, "think" has a chain of thought, "cut" a notice.
 """
 
 import array
@@ -22,6 +22,7 @@ from tests.serving.websocket import WebSocket
 
 PAGE = Path(__file__).resolve().parents[2] / "serving" / "page"
 ANSWER = "There are three stars, and one of them is yellow."
+NOTICE = "the image ends too soon: a part of the picture is missing"
 MODEL = {
     "id": "muomni",
     "object": "model",
@@ -113,13 +114,15 @@ class Handler(SimpleHTTPRequestHandler):
             self.chunk({"reasoning_content": "Three stars: yellow, red, red."})
         for number, word in zip(itertools.count(), ANSWER.split(" ")):
             time.sleep(0.3 if "slow" in question else 0.02)
-            self.chunk({"content": word if number == 0 else " " + word})
+            notices = {"notices": [NOTICE]} if "cut" in question else {}
+            self.chunk({"content": word if number == 0 else " " + word}, **notices)
             if "audio" in body.get("modalities", []):
                 self.chunk({"audio": {"data": base64.b64encode(tone(0.2)).decode()}})
         self.wfile.write(b"data: [DONE]\n\n")
 
-    def chunk(self, delta: dict) -> None:
-        event = {"object": "chat.completion.chunk", "choices": [{"index": 0, "delta": delta}]}
+    def chunk(self, delta: dict, **more) -> None:
+        choices = [{"index": 0, "delta": delta}]
+        event = {"object": "chat.completion.chunk", "choices": choices} | more
         self.wfile.write(f"data: {json.dumps(event)}\n\n".encode())
 
 

@@ -7,6 +7,7 @@ import subprocess
 import pytest
 
 from tests.serving.browser import ANSWER, ROOT, answered, ask, sent, talk_hands_free, until
+from tests.serving.fake_server import NOTICE
 
 PAGE = ROOT / "serving" / "page"
 
@@ -38,6 +39,18 @@ def test_every_icon_and_element_that_is_used_exists():
     used += re.findall(r'(?:icon|iconButton)\("([\w-]+)"', code)
     assert set(used) <= icons
     assert set(re.findall(r'find\("([\w-]+)"\)', code)) <= set(re.findall(r'id="([\w-]+)"', html))
+
+
+def test_what_was_not_read_stands_under_the_answer(browse):
+    page = browse()
+    ask(page, "What is this?")
+    assert answered(page) == ANSWER and not page.is_visible(".notices")
+    ask(page, "And this cut one?")
+    for _ in range(2):
+        assert answered(page, 2) == ANSWER
+        assert page.locator(".notices").last.inner_text() == NOTICE
+        page.reload()
+        page.wait_for_selector("body[data-ready]")
 
 
 def test_types_shows_a_picture_and_finds_the_chat_again(browse, server):
