@@ -173,7 +173,7 @@ class Conversations:
 
     def check_pictures(self, media: list[Media]) -> None:
         """Refuse pictures that cannot be opened: every answer after them would fail."""
-        with self.opening, files_of(media) as files:
+        with self.opening, files_of(media) as files, notices_kept():  # answers tell them
             for path in files.paths["image"]:
                 load_image(path, self.omni.limits)
 

@@ -32,7 +32,7 @@ MAX_BUFFER = 60 * RATE  # samples that may wait to be committed
 MAX_UNSENT = 4096  # events that a client may leave lying before it is given up
 TOO_SLOW = 1008, "the client takes too few of its events"  # RFC 6455: it breaks the server's policy
 CLOSING = 5.0  # seconds: one that reads nothing takes no goodbye either
-MIN_COMMIT = RATE // 10  # samples: less is no recording
+MIN_COMMIT = RATE // 10 - RATE // 500  # samples: 100 ms, of which the resampler holds some back
 TAIL_MS = 96  # of silence kept after speech
 
 log = logging.getLogger("serving")
@@ -130,12 +130,15 @@ class Connection:
         out = session.audio.output
         speech = await self.service.speech(out.voice, out.speed, "session.audio.output.")
         out.voice = speech.voice
-        turns_changed = session.audio.input.turn_detection != self.session.audio.input.turn_detection
         self.session = session
-        if turns_changed:
+        turns = session.audio.input.turn_detection
+        if (turns is None) != (self.detector is None):
             self._forget_eager()
             self.detector = self._new_detector()
             self.base, self.speech = self.start + len(self.buffer), None
+        elif turns is not None:  # who speaks meanwhile goes on
+            self.detector.threshold = turns.threshold
+            self.detector.silence_ms = turns.silence_duration_ms
         self.send("session.updated", session=self._shown())
 
     def _new_detector(self) -> TurnDetector | None:
@@ -195,7 +198,7 @@ class Connection:
     async def _answer_turn(self, interrupts: bool) -> None:
         """Answer what was said, at once or after the answer that may not be interrupted."""
         running = self.response
-        if running is None or running.ended or interrupts or running.item is None:  # no word yet
+        if running is None or running.ended or interrupts:
             await self.stop_response("turn_detected")
             self.start_response(ResponseSettings())
         else:
@@ -270,9 +273,13 @@ class Connection:
 
     # ---- the conversation
 
-    def add(self, item: Item, done: bool = True) -> None:
-        """Add an item to the end of the conversation."""
+    def add(self, item: Item, done: bool = True, after: str | None = None) -> None:
+        """Add an item to the end of the conversation, or an answer behind what it answers."""
+        names = list(self.items)
         self.items[item.id] = item
+        if after in names:  # what came meanwhile is still to be answered
+            for name in names[names.index(after) + 1 :]:
+                self.items[name] = self.items.pop(name)
         while len(self.items) > MAX_ITEMS or sum(i.size for i in self.items.values()) > MAX_BYTES:
             self.items.pop(next(iter(self.items)))  # both are far more than the context holds
         self.tell(item, "added")

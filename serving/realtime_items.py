@@ -35,6 +35,7 @@ class Item:
     said: list[tuple[int, float]] = field(default_factory=list)  # a spoken answer's sentences: the
     # character each ends before, and the ms of sound made of it
     whole: bool = False  # all of that sound was made
+    truncated: bool = False  # what is made of it from now on was not heard
     spoken: bool = False
     status: str = "completed"
 
@@ -79,6 +80,7 @@ class Item:
         """Keep what was heard of a spoken answer: sentences, and by its share of sound words of one."""
         if self.whole and played_ms >= sum(ms for _, ms in self.said):
             return
+        self.truncated = True
         start, kept, left = 0, [], played_ms
         for place, (end, ms) in enumerate(self.said):
             if not self.whole and place == len(self.said) - 1:  # more of its sound would have come

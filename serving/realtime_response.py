@@ -23,11 +23,11 @@ STATUS = {"stop": "completed", "length": "incomplete"}
 
 
 class Response:
-    """An answer to the conversation as it is when `run` begins; it is announced at once."""
+    """An answer to the conversation as it is now; it is announced at once, and `run` makes it."""
 
     def __init__(self, connection: "Connection", settings: ResponseSettings) -> None:
         self.connection, self.service = connection, connection.service
-        self.id = new_id("resp")
+        self.id, self.items = new_id("resp"), list(connection.items.values())
         session = connection.session
         self.speaks = (settings.output_modalities or session.output_modalities) == ["audio"]
         self.instructions = settings.instructions
@@ -68,8 +68,7 @@ class Response:
     async def _make(self) -> str:
         """Its status."""
         began = perf_counter()
-        items = list(self.connection.items.values())
-        system, turns = await turns_of(items)
+        system, turns = await turns_of(self.items)
         if not turns:
             raise ApiError("there is nothing to answer: create an item or commit sound first")
         if turns[-1].reply is not None:
@@ -84,7 +83,7 @@ class Response:
         prompt = "\n".join(filter(None, [self.instructions, *system])) or None
         prepared = await self.service.prepare(prompt, answerable(turns), config)
         self.answer = Answer(self.service, prepared, config, speech, began=began)
-        self._open()
+        self._open(self.items[-1].id)
         wire, end = PcmEncoder(), 0
         async with self.answer:
             async for event in self.answer:
@@ -103,15 +102,15 @@ class Response:
         about = {"response_id": self.id, "item_id": self.item.id}
         return about | {"output_index": 0, "content_index": 0}
 
-    def _open(self) -> None:
-        """Announce the answer's item."""
+    def _open(self, after: str) -> None:
+        """Announce the answer's item, behind the last that it answers."""
         self.item = Item(new_id("item"), "assistant", spoken=self.speaks, status="in_progress")
         send = self.connection.send
         send(
             "response.output_item.added", response_id=self.id, output_index=0,
             item=self.item.shown(),
         )
-        self.connection.add(self.item, done=False)
+        self.connection.add(self.item, done=False, after=after)
         send("response.content_part.added", **self._about(), part=self._part())
 
     def _part(self) -> dict:
@@ -121,14 +120,15 @@ class Response:
 
     def _text(self, text: str) -> None:
         if text:
-            self.item.text += text
+            self.item.text += "" if self.item.truncated else text
             kind = "output_audio_transcript" if self.speaks else "output_text"
             self.connection.send(f"response.{kind}.delta", **self._about(), delta=text)
 
     def _sound(self, pcm: bytes, end: int) -> None:
         """Send sound of the sentence that ends before this character."""
         if self.speaks and pcm:
-            self.item.add_sound(end, 1000 * len(pcm) / 2 / WIRE_RATE)
+            if not self.item.truncated:
+                self.item.add_sound(end, 1000 * len(pcm) / 2 / WIRE_RATE)
             sound = base64.b64encode(pcm).decode()
             self.connection.send("response.output_audio.delta", **self._about(), delta=sound)
 
@@ -168,7 +168,9 @@ class Response:
             "usage": None,
         }
         if self.answer is not None and status != "in_progress":
-            usage = self.answer.usage()
+            prepared, usage = self.answer.prepared, self.answer.usage()
+            shown |= {"dropped_turns": prepared.dropped} if prepared.dropped else {}
+            shown |= {"notices": prepared.notices} if prepared.notices else {}
             shown["usage"] = {
                 "total_tokens": usage["total_tokens"],
                 "input_tokens": usage["prompt_tokens"],

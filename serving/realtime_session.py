@@ -2,6 +2,7 @@
 
 import copy
 import json
+from math import isfinite
 from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, model_validator
@@ -115,7 +116,7 @@ def parse_event(message: dict) -> dict:
     if message["text"].count(",") > MAX_VALUES:
         raise ApiError(f"an event may have {MAX_VALUES} values", code="invalid_event")
     try:
-        event = json.loads(message["text"], parse_constant=refuse_constant)
+        event = json.loads(message["text"], parse_constant=finite, parse_float=finite)
     except (ValueError, RecursionError):
         raise ApiError("the event is not valid JSON", code="invalid_event") from None
     if not isinstance(event, dict) or not isinstance(event.get("type"), str):
@@ -123,9 +124,11 @@ def parse_event(message: dict) -> dict:
     return event
 
 
-def refuse_constant(name: str) -> None:
-    """NaN and Infinity are Python's: JSON has none, and a client could not read them in a reply."""
-    raise ValueError(name)
+def finite(text: str) -> float:
+    """A number of JSON; NaN and 1e999 are none, and a client could not read them in a reply."""
+    if not isfinite(value := float(text)):
+        raise ValueError(text)
+    return value
 
 
 def updated(session: Session, values: Any) -> Session:

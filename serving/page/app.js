@@ -54,6 +54,7 @@ chat.addEventListener("busy", () => composer.setBusy(chat.busy && !handsFree.ope
 
 const talk = new PushToTalk({
   begin: () => {
+    handsFree.stop(); // the browser may still ask whether it may listen
     chat.stop();
     tell(player.unlock());
   },

@@ -16,6 +16,7 @@ export class AudioPlayer extends EventTarget {
   #begun = 0;
   #gaps = 0; // seconds since then in which nothing sounded, as the next part came late
   #closed = false; // nothing more will come
+  #timer = 0; // until the first sample sounds
   active = false; // between begin() and "end"
 
   constructor(element) {
@@ -95,7 +96,7 @@ export class AudioPlayer extends EventTarget {
     this.#begun = at;
     const { outputLatency = 0, currentTime } = this.#context;
     const wait = 1000 * (at - currentTime + outputLatency);
-    setTimeout(() => this.active && this.dispatchEvent(new Event("start")), wait);
+    this.#timer = setTimeout(() => this.dispatchEvent(new Event("start")), wait);
   }
 
   #volume(level) {
@@ -110,6 +111,7 @@ export class AudioPlayer extends EventTarget {
 
   #end() {
     this.active = false;
+    clearTimeout(this.#timer);
     this.element.pause();
     this.dispatchEvent(new Event("end"));
   }

@@ -6,6 +6,7 @@ const CLIP = 4; // seconds
 
 export class Camera {
   #stream = null;
+  #opening = false;
 
   /** onFile(file): a picture was taken or a clip recorded. */
   constructor(onFile) {
@@ -20,11 +21,13 @@ export class Camera {
     if (!navigator.mediaDevices) {
       throw new Error("The browser gives the camera to https:// and localhost only.");
     }
+    if (this.#opening || this.#stream) return; // a second click
+    this.#opening = true;
     const video = { facingMode: "environment", width: { ideal: 1280 } };
     this.#stream = await navigator.mediaDevices.getUserMedia({ video }).catch((error) => {
       const blocked = error.name === "NotAllowedError";
       throw new Error(blocked ? "The camera is blocked." : "No camera was found.");
-    });
+    }).finally(() => (this.#opening = false));
     find("viewfinder").srcObject = this.#stream;
     find("camera").showModal();
   }

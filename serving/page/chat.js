@@ -117,13 +117,15 @@ export class Chat extends EventTarget {
     const message = this.add({ ...answer(), busy: true });
     const abort = (this.#abort = new AbortController());
     const started = performance.now();
-    const sounded = () => this.#mark(message, "firstSound", started);
+    const sounds = new AbortController(); // until this answer has sounded, or will not
     this.#emit("busy");
     this.save(); // the question is not lost if the page is left
     if (voice) {
       await this.player.unlock();
       this.player.begin();
-      this.player.addEventListener("start", sounded, { once: true, signal: abort.signal });
+      const once = { once: true, signal: sounds.signal };
+      this.player.addEventListener("start", () => this.#mark(message, "firstSound", started), once);
+      this.player.addEventListener("end", () => sounds.abort(), once);
     }
     try {
       const body = await this.#body(before, voice);
@@ -136,6 +138,7 @@ export class Chat extends EventTarget {
       }
     } catch (error) {
       if (!abort.signal.aborted) message.error = error.message;
+      sounds.abort();
     }
     message.stopped = abort.signal.aborted;
     message.busy = false;

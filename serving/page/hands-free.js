@@ -16,6 +16,7 @@ export class HandsFree extends EventTarget {
   #answer = null; // to what the user said: a SpokenAnswer
   #silencing = false; // the player is being stopped: its "end" is not the answer's
   #said = 0; // when the user's last words ended
+  #asked = 0; // typed messages, and answers that were asked for
 
   constructor({ api, settings, player, chat }) {
     super();
@@ -38,11 +39,10 @@ export class HandsFree extends EventTarget {
     const realtime = (this.#realtime = new Realtime(this.api.realtime(this.settings.get("model"))));
     try {
       this.#listen();
-      const opened = realtime.opened();
+      const opened = realtime.tell(...answered(this.chat.messages));
       await this.player.unlock();
       await opened;
       this.#configure();
-      for (const message of answered(this.chat.messages)) await realtime.tell(message);
       await this.microphone.start();
     } catch (error) {
       return this.#realtime === realtime && this.stop(error.message);
@@ -72,8 +72,10 @@ export class HandsFree extends EventTarget {
     this.#apply(actions.filter((action) => action !== "respond"));
     const message = this.chat.add(question(text, attachments));
     this.user.end();
-    await this.#realtime.tell(message);
-    if (!this.open || !actions.includes("respond") || this.turns.state !== "thinking") return;
+    const number = ++this.#asked;
+    await this.#realtime.tell(message).catch(() => {}); // its end is told by "close"
+    if (!this.open || number !== this.#asked) return; // the next one's answer is to this, too
+    if (!actions.includes("respond") || this.turns.state !== "thinking") return;
     this.#said = performance.now();
     this.#respond();
   }
@@ -115,7 +117,7 @@ export class HandsFree extends EventTarget {
       this.#transcript({ item_id, transcript: "" });
     });
     on("response.created", ({ response }) => {
-      if (this.#answer && !this.#answer.response) this.#answer.response = response.id;
+      if (response.metadata?.answer === this.#answer?.name) this.#answer.response = response.id;
     });
     on("response.output_audio_transcript.delta", (event) => this.#words(event));
     on("response.output_text.delta", (event) => this.#words(event));
@@ -155,10 +157,10 @@ export class HandsFree extends EventTarget {
   }
 
   #respond() {
-    this.#answer = new SpokenAnswer(this.#said);
+    this.#answer = new SpokenAnswer(this.#said, String(++this.#asked));
     this.chat.add(this.#answer.message);
     this.player.begin();
-    this.#realtime.send({ type: "response.create" });
+    this.#realtime.send({ type: "response.create", response: { metadata: { answer: this.#answer.name } } });
   }
 
   #words(event) {

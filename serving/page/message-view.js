@@ -100,7 +100,7 @@ export function preview({ kind, name, blob }) {
     picture.onerror = () => picture.replaceWith(element("span", { className: "gone", textContent: name }));
     return picture;
   }
-  const media = element(kind, { src, controls: true, preload: "metadata" });
+  const media = element(kind, { src, controls: true, preload: "metadata", onerror: free });
   media.setAttribute("aria-label", `${kind === "audio" ? "Recording" : "Video"}: ${name}`);
   return media;
 }

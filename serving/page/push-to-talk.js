@@ -44,6 +44,7 @@ export class PushToTalk {
       await this.microphone.start();
       if (!this.recording) this.microphone.stop(); // let go while the browser asked
     } catch (error) {
+      if (!this.recording) return; // let go before it was there
       this.cancel();
       this.onError(error);
     }

@@ -15,6 +15,7 @@ export class Realtime extends EventTarget {
   #kept = []; // frames held back
   #sent = 0; // ms of sound the server has been given
   #offset = 0; // the page's clock when the sample at 0 ms would have been spoken
+  #told; // the session is open, and the server knows all messages so far
 
   constructor(socket) {
     super();
@@ -28,9 +29,11 @@ export class Realtime extends EventTarget {
       const lost = this.#created ? "The connection to the server was lost." : "The server takes no spoken conversation.";
       this.dispatchEvent(new CustomEvent("close", { detail: reason || lost }));
     };
+    this.#told = this.#opened();
+    this.#told.catch(() => {}); // "close" says it, too
   }
 
-  opened() {
+  #opened() {
     return new Promise((resolve, reject) => {
       this.addEventListener("session.created", resolve, { once: true });
       this.addEventListener("close", ({ detail }) => reject(new Error(detail)), { once: true });
@@ -54,8 +57,16 @@ export class Realtime extends EventTarget {
     this.send({ type: "session.update", session });
   }
 
-  /** Tells the server a message of the chat; what it cannot take is left out. */
-  async tell({ role, text, attachments = [] }) {
+  /** Tells the server messages of the chat, once it listens and in the order of the calls. */
+  tell(...messages) {
+    this.#told = this.#told.then(async () => {
+      for (const message of messages) await this.#item(message);
+    });
+    return this.#told;
+  }
+
+  /** One message as an item; what the server cannot take is left out. */
+  async #item({ role, text, attachments = [] }) {
     const content = [];
     for (const { kind, blob } of attachments) {
       if (!blob || kind === "video") continue;

@@ -104,9 +104,9 @@ export class SpokenAnswer {
   response = ""; // the server's ids
   item = "";
 
-  /** since: when the user's last words ended, on the page's clock. */
-  constructor(since) {
-    this.since = since;
+  /** since: when the user's last words ended, on the page's clock. name: by which the server's response is known. */
+  constructor(since, name) {
+    Object.assign(this, { since, name });
   }
 
   /** Is this event one of this answer, and not of one that was cancelled? */

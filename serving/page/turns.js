@@ -23,7 +23,7 @@ export class Turns {
   #soundAt = -Infinity; // when the last sound was
   #spokeAt = -Infinity; // when speech last ended
   #speech = false; // the server's word
-  #typed = false; // a message came while the last speech was heard
+  #asked = false; // a question was still to be answered when the last sound began, or came meanwhile
   #ignored = false; // a long sound turned out not to be speech: wait for its end
 
   /** The microphone's frames: is there a sound? Returns actions, in order. */
@@ -60,9 +60,9 @@ export class Turns {
   }
 
   #hear(began) {
-    this.state = "hearing";
-    this.#typed = false;
     const goesOn = began - this.#spokeAt < GOES_ON;
+    if (!goesOn) this.#asked = this.state === "thinking";
+    this.state = "hearing";
     return goesOn ? ["join"] : [];
   }
 
@@ -91,7 +91,7 @@ export class Turns {
   /** A message was typed meanwhile: it is answered at once, or with what is being said. */
   typed() {
     if (this.state === "hearing") {
-      this.#typed = true;
+      this.#asked = true;
       return [];
     }
     const underWay = this.state === "thinking" || this.state === "speaking";
@@ -111,7 +111,7 @@ export class Turns {
   /** Nothing was said after all: the transcript is empty. */
   nothingSaid() {
     if (this.state !== "thinking") return [];
-    if (this.#typed) return ["forget"]; // what was typed meanwhile is still to be answered
+    if (this.#asked) return ["forget"]; // what was asked before or meanwhile is still to be answered
     this.state = "listening";
     this.#spokeAt = -Infinity;
     return ["interrupt", "discard"];

@@ -85,15 +85,16 @@ class FakeRealtime:
 
     def on_response_create(self, event: dict) -> None:
         self.cancelled = threading.Event()
-        threading.Thread(target=self.respond, args=(self.cancelled,), daemon=True).start()
+        about = {"metadata": event.get("response", {}).get("metadata")}
+        threading.Thread(target=self.respond, args=(self.cancelled, about), daemon=True).start()
 
     def on_response_cancel(self, event: dict) -> None:
         self.cancelled.set()
 
-    def respond(self, cancelled: threading.Event) -> None:
+    def respond(self, cancelled: threading.Event, about: dict) -> None:
         response, item = self.name("response"), self.name("item")
         place = {"response_id": response, "item_id": item, "output_index": 0, "content_index": 0}
-        self.send("response.created", response={"id": response, "status": "in_progress"})
+        self.send("response.created", response={"id": response, "status": "in_progress"} | about)
         for word in self.answer.split(" "):
             if cancelled.is_set():
                 break
@@ -102,4 +103,4 @@ class FakeRealtime:
             self.send("response.output_audio.delta", delta=sound, **place)
             time.sleep(0.05)
         status = "cancelled" if cancelled.is_set() else "completed"
-        self.send("response.done", response={"id": response, "status": status, "output": []})
+        self.send("response.done", response={"id": response, "status": status, "output": []} | about)

@@ -22,6 +22,7 @@ class Spoken:
     """Events of an answer of text that ran into its limit."""
 
     reason, text = "length", ""
+    prepared = Prepared(Prompt([1]), "", 2, ["the image ends too soon"])
 
     def __init__(self, *_, **__):
         pass

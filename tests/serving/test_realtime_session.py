@@ -16,7 +16,7 @@ from serving.errors import ApiError
 from serving.realtime import MAX_BUFFER, Connection
 from serving.realtime_items import Item, turns_of
 from serving.realtime_response import Response
-from serving.realtime_session import ResponseSettings, Session, updated
+from serving.realtime_session import ResponseSettings, Session, parse_event, updated
 from tests.serving.test_chat_chunks import Spoken
 
 
@@ -235,4 +235,109 @@ def test_words_of_a_realtime_answer_have_the_kind_of_its_modality(speaks, monkey
     assert (
         done["status"] == "incomplete" and done["status_details"]["reason"] == "max_output_tokens"
     )
-    assert told[-1]["response"]["usage"]["total_tokens"] == 7
+    assert done["usage"]["total_tokens"] == 7
+    assert (done["dropped_turns"], done["notices"]) == (2, ["the image ends too soon"])
+
+
+def answering(connection, monkeypatch):
+    """The connection's answers are `Spoken`'s."""
+    monkeypatch.setattr("serving.realtime_response.Answer", Spoken)
+    service = connection.service
+    service.config, service.engine = (lambda _: None), None
+
+    async def nothing(*_):
+        return None
+
+    service.prepare = service.speech = nothing
+
+
+def message(text: str) -> dict:
+    return {"item": {"type": "message", "role": "user", "content": [{"type": "input_text", "text": text}]}}
+
+
+def test_what_comes_while_an_answer_begins_is_still_to_be_answered(monkeypatch):
+    async def run():
+        connection = Connection(Hearing(), None, Session(output_modalities=["text"]))
+        answering(connection, monkeypatch)
+        await connection.handlers["conversation.item.create"](message("One?"))
+        await connection.handlers["response.create"]({})
+        await connection.handlers["conversation.item.create"](message("Two?"))
+        await connection.response.task
+        await connection.handlers["response.create"]({})
+        await connection.response.task
+        added = [one for one in sent(connection) if one["type"] == "conversation.item.added"]
+        return list(connection.items.values()), added
+
+    items, added = asyncio.run(run())
+    assert [(i.role, i.text) for i in items] == [
+        ("user", "One?"), ("assistant", "A dog"), ("user", "Two?"), ("assistant", "A dog"),
+    ]
+    assert added[2]["previous_item_id"] == items[0].id and added[3]["previous_item_id"] == items[2].id
+
+
+def test_what_is_made_of_an_answer_after_it_was_truncated_was_not_heard(monkeypatch):
+    async def run():
+        connection = Connection(Hearing(), None, Session(output_modalities=["audio"]))
+        answering(connection, monkeypatch)
+        await connection.handlers["conversation.item.create"](message("One?"))
+        kept = connection.send
+
+        def send(kind, **fields):
+            kept(kind, **fields)
+            if kind.endswith("transcript.delta") and fields["delta"] == "A ":
+                connection.response.item.truncate(0)
+
+        connection.send = send
+        await connection.handlers["response.create"]({})
+        await connection.response.task
+        return connection.response.item, sent(connection)
+
+    item, told = asyncio.run(run())
+    assert item.text == ""
+    assert [one["delta"] for one in told if "delta" in one] == ["A ", "dog"]
+    (done,) = [one for one in told if one["type"].endswith("transcript.done")]
+    assert done["transcript"] == ""
+
+
+def test_who_speaks_while_settings_change_goes_on():
+    async def speech(*_):
+        return SimpleNamespace(voice="a")
+
+    async def run():
+        connection = session()
+        connection.service.speech = speech
+        hears(connection, [1] * 6 + [0] * 40)
+        await append(connection, 0.02)  # 0.2 s
+        new = detection(silence_duration_ms=400, threshold=0.6)
+        await connection.handlers["session.update"]({"session": new})
+        assert (connection.detector.silence_ms, connection.detector.threshold) == (400, 0.6)
+        await append(connection, 0.1)
+        await asyncio.gather(*connection.tasks)
+        told = [one for one in sent(connection) if one["type"].startswith("input_audio_buffer.")]
+        none = {"audio": {"input": {"turn_detection": None}}}
+        await connection.handlers["session.update"]({"session": none})
+        return told, connection.detector
+
+    told, detector = asyncio.run(run())
+    assert [one["type"].rsplit(".")[-1] for one in told] == ["speech_started", "speech_stopped", "committed"]
+    assert len({one["item_id"] for one in told}) == 1 and detector is None
+
+
+def test_a_tenth_of_a_second_is_enough_for_a_commit():
+    async def run(samples):
+        connection = session(audio={"input": {"turn_detection": None}})
+        sound = base64.b64encode(bytes(2 * samples)).decode()
+        await connection.handlers["input_audio_buffer.append"]({"audio": sound})
+        await connection.handlers["input_audio_buffer.commit"]({})
+
+    asyncio.run(run(2400))
+    with pytest.raises(ApiError, match="at least 100 ms"):
+        asyncio.run(run(2300))
+
+
+@pytest.mark.parametrize("number", ["1e999", "NaN", "-Infinity"])
+def test_what_json_has_no_number_for_is_refused(number):
+    with pytest.raises(ApiError, match="JSON"):
+        parse_event({"text": '{"type": "a", "b": ' + number + "}"})
+    assert parse_event({"text": '{"type": "a", "b": 1.5e3}'})["b"] == 1500
+

@@ -87,7 +87,7 @@ test("held back, a second is kept, and times are those of the page", () => {
 });
 
 test("an answer takes no event of one that was cancelled, and tells why it failed", () => {
-  const answer = new SpokenAnswer(0);
+  const answer = new SpokenAnswer(0, "1");
   assert.equal(answer.owns({ response_id: "a", item_id: "i" }), false);
   answer.response = "b";
   assert.equal(answer.owns({ response_id: "a", item_id: "i" }), false);

@@ -87,3 +87,33 @@ test("settings of two tabs are kept both", () => {
   two.set("theme", "dark");
   assert.equal(new Settings(storage).get("speed"), 1.5);
 });
+
+test("what is told before the session is open is sent then, in order", async () => {
+  globalThis.WebSocket ??= { OPEN: 1 };
+  const sent = [];
+  const socket = { readyState: WebSocket.OPEN, send: (text) => sent.push(JSON.parse(text).item.content[0].text) };
+  const realtime = new Realtime(socket);
+  realtime.tell({ role: "user", text: "one" }, { role: "assistant", text: "two" });
+  const told = realtime.tell({ role: "user", text: "three" });
+  assert.deepEqual(sent, []);
+  socket.onmessage({ data: '{"type": "session.created"}' });
+  await told;
+  assert.deepEqual(sent, ["one", "two", "three"]);
+});
+
+test("no answer's first sound is told of the one before", async () => {
+  const context = { currentTime: 0, resume() {}, createGain: () => ({ connect() {}, gain: { setTargetAtTime() {} } }) };
+  context.createMediaStreamDestination = () => ({ stream: null });
+  context.createBuffer = (_, length, rate) => ({ duration: length / rate, copyToChannel() {} });
+  context.createBufferSource = () => ({ connect() {}, start() {}, stop() {} });
+  globalThis.AudioContext = function () { return context; };
+  const player = new AudioPlayer({ play: async () => {}, pause() {} });
+  let starts = 0;
+  player.addEventListener("start", () => starts++);
+  player.unlock();
+  player.begin();
+  player.push(new Float32Array(2400));
+  player.begin(); // stopped within the lead time
+  await new Promise((then) => setTimeout(then, 120));
+  assert.equal(starts, 0);
+});

@@ -111,3 +111,20 @@ test("a key silences the answer, and listening begins", () => {
   assert.equal(turns.state, "listening");
   assert.deepEqual(turns.hushed(), []);
 });
+
+test("a noise while a question is thought about leaves the question its answer", () => {
+  for (const ask of [(turns) => turns.typed(), (turns) => [turns.speechStarted(-900), turns.speechStopped(0), turns.committed()].at(-1)]) {
+    const turns = new Turns();
+    assert.deepEqual(ask(turns), ["respond"]);
+    assert.deepEqual(turns.speechStarted(GOES_ON + 500), ["interrupt"]);
+    turns.speechStopped(GOES_ON + 600);
+    assert.deepEqual(turns.committed(), ["respond"]);
+    assert.deepEqual(turns.nothingSaid(), ["forget"]);
+    assert.equal(turns.state, "thinking");
+  }
+  const turns = new Turns(); // the control: nothing was asked
+  turns.speechStarted(0);
+  turns.speechStopped(100);
+  turns.committed();
+  assert.deepEqual(turns.nothingSaid(), ["interrupt", "discard"]);
+});
