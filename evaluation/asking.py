@@ -6,7 +6,7 @@ instead of from files.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 
 import torch
 from torch import Tensor
@@ -37,15 +37,11 @@ class Asker:
         return Asker(self.omni, self.config.max_new_tokens, think=False)
 
     def prompts(self, turns: list[UserTurn], system: str | None = None) -> list[Prompt]:
-        """First turns of conversations, as a user's are opened; those of like size together."""
-        order = sorted(range(len(turns)), key=lambda i: sum(sound.mel.shape[1] for sound in turns[i].sounds))
-        made = [Prompt([])] * len(turns)
-        for start in range(0, len(order), BATCH):
-            picks = order[start : start + BATCH]
-            opened = self.omni.prompts([turns[i] for i in picks], self.config, system)
-            for i, prompt in zip(picks, opened, strict=True):
-                made[i] = prompt
-        return made
+        """First turns of conversations, as a user's are opened."""
+        def frames(turn: UserTurn) -> int:
+            return sum(sound.mel.shape[1] for sound in turn.sounds)
+
+        return in_batches(turns, frames, lambda some: self.omni.prompts(some, self.config, system))
 
     def ask(self, turns: list[UserTurn], desc: str) -> list[str]:
         """The words of the answers to first turns."""
@@ -57,19 +53,14 @@ class Asker:
         return prompt + closed + self.omni.phrase(UserTurn(text))
 
     def replies(self, prompts: list[Prompt], desc: str) -> list[list[int]]:
-        """Ids of every answer; prompts of like length share a batch, so that little is padding."""
-        order = sorted(range(len(prompts)), key=lambda i: len(prompts[i]))
-        replies: list[list[int]] = [[] for _ in prompts]
+        """Ids of every answer."""
         with torch.inference_mode(), progress(total=len(prompts), desc=desc) as bar:
-            for start in range(0, len(order), BATCH):
-                picks = order[start : start + BATCH]
-                made = generate_batch(
-                    self.omni.model, [prompts[i] for i in picks], self.config, self.omni.tokenizer
-                )
-                for i, reply in zip(picks, made, strict=True):
-                    replies[i] = reply
-                bar.update(len(picks))
-        return replies
+
+            def made(some: list[Prompt]) -> list[list[int]]:
+                bar.update(len(some))
+                return generate_batch(self.omni.model, some, self.config, self.omni.tokenizer)
+
+            return in_batches(prompts, len, made)
 
     def texts(self, replies: list[list[int]]) -> list[str]:
         """Ids to words."""
@@ -78,6 +69,17 @@ class Asker:
     def answers(self, prompts: list[Prompt], desc: str) -> list[str]:
         """The words of every answer."""
         return self.texts(self.replies(prompts, desc))
+
+
+def in_batches(items: list, size: Callable, make: Callable[[list], list]) -> list:
+    """What `make` makes of each item; those of like size share a batch, so that little is padding."""
+    order = sorted(range(len(items)), key=lambda i: size(items[i]))
+    made: list = [None] * len(items)
+    for start in range(0, len(order), BATCH):
+        picks = order[start : start + BATCH]
+        for i, result in zip(picks, make([items[i] for i in picks]), strict=True):
+            made[i] = result
+    return made
 
 
 def graded(answers: list[str], questions: list[dict]) -> list[bool]:

@@ -91,12 +91,16 @@ class MakeScene:
 
 
 @dataclass(frozen=True)
-class MakeClip:
+class Maker:
+    """What is drawn, and by which seed."""
+
     seed: int
     split: str
     objects: str = "all"
     styles: tuple[str, ...] = ()
 
+
+class MakeClip(Maker):
     def __call__(self, index: int) -> tuple[dict, Blobs]:
         rng = record_rng("clip", self.seed, self.split, index)
         clip = sample_clip(rng, self.split, self.objects, styles=self.styles)
@@ -104,13 +108,7 @@ class MakeClip:
         return {"clip": clip.to_dict(), "questions": clip_questions(clip, rng, self.split)}, blobs
 
 
-@dataclass(frozen=True)
-class MakeSeveral:
-    seed: int
-    split: str
-    objects: str = "all"
-    styles: tuple[str, ...] = ()
-
+class MakeSeveral(Maker):
     def __call__(self, index: int) -> tuple[dict, Blobs]:
         rng = record_rng("several", self.seed, self.split, index)
         while True:
