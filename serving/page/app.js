@@ -30,7 +30,8 @@ const list = new ChatList(chat, store);
 const tell = (promise) => promise.catch((error) => error.name !== "AbortError" && notify(error.message));
 
 /** A question by any way but the microphone. */
-function ask(text, attachments) {
+async function ask(text, attachments) {
+  if (!settings.get("model")) await connect(); // the server was not there when the page was opened
   return tell(handsFree.open ? handsFree.say(text, attachments) : chat.send(text, attachments));
 }
 
@@ -42,7 +43,10 @@ function alone(act) {
 
 new ChatView(chat, {
   say: ({ text }) => alone(() => chat.say(text)),
-  retry: () => alone(() => chat.retry()),
+  retry: () => {
+    find("prompt").focus(); // the button goes with the answer
+    alone(() => chat.retry());
+  },
   inside: (message) => tell(chat.trace(message).then((html) => inside.show(html))),
 });
 

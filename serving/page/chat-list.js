@@ -13,8 +13,10 @@ export class ChatList {
 
   async show() {
     const chats = await this.store.all();
+    const focused = document.activeElement?.closest("#chats li")?.dataset.id; // it stays where it is
     const none = element("li", { className: "none", textContent: "Chats are kept in this browser." });
     find("chats").replaceChildren(...(chats.length ? chats.map((each) => this.#entry(each)) : [none]));
+    if (focused) find("chats").querySelector(`[data-id="${focused}"] .name`)?.focus();
   }
 
   #entry(chat) {
@@ -23,6 +25,7 @@ export class ChatList {
     open.onclick = () => this.open(chat.id);
     const remove = iconButton("trash", `Delete “${name}”`, () => confirm(`Delete “${name}”?`) && this.remove(chat.id, entry));
     const entry = element("li", {}, open, remove);
+    entry.dataset.id = chat.id;
     if (chat.id === this.chat.chat.id) entry.setAttribute("aria-current", "true");
     return entry;
   }

@@ -59,6 +59,7 @@ export class Chat extends EventTarget {
     const { voice, speed, model } = this.settings.values;
     const abort = (this.#abort = new AbortController());
     await this.player.unlock();
+    if (abort.signal.aborted) return;
     this.player.begin();
     this.#emit("busy");
     try {
@@ -122,7 +123,7 @@ export class Chat extends EventTarget {
     this.save(); // the question is not lost if the page is left
     if (voice) {
       await this.player.unlock();
-      this.player.begin();
+      if (!abort.signal.aborted) this.player.begin();
       const once = { once: true, signal: sounds.signal };
       this.player.addEventListener("start", () => this.#mark(message, "firstSound", started), once);
       this.player.addEventListener("end", () => sounds.abort(), once);

@@ -22,7 +22,7 @@ export class HandsFree extends EventTarget {
     super();
     Object.assign(this, { api, settings, player, chat });
     this.user = new SpokenTurns(chat);
-    this.microphone = new Microphone(RATE, (samples) => this.#frame(samples));
+    this.microphone = new Microphone(RATE, (samples) => this.#frame(samples), () => this.stop("The microphone is gone."));
     player.addEventListener("start", () => this.#started());
     player.addEventListener("end", () => this.#heard());
     settings.addEventListener("change", () => this.#configure());

@@ -9,15 +9,14 @@ const CONSTRAINTS = {
   autoGainControl: true,
 };
 
-/** onFrame(samples): every 20 ms or so, at `rate` Hz. */
+/** onFrame(samples): every 20 ms or so, at `rate` Hz. onEnd(): it was unplugged, or taken away. */
 export class Microphone {
   #stream = null;
   #context = null;
   #starting = null; // while the browser asks: whoever starts it meanwhile waits for the same answer
 
-  constructor(rate, onFrame) {
-    this.rate = rate;
-    this.onFrame = onFrame;
+  constructor(rate, onFrame, onEnd) {
+    Object.assign(this, { rate, onFrame, onEnd });
   }
 
   get open() {
@@ -36,6 +35,7 @@ export class Microphone {
     this.#stream = await media.getUserMedia({ audio: CONSTRAINTS }).catch((error) => {
       throw new Error(refusal(error));
     });
+    this.#stream.getAudioTracks()[0].onended = () => this.onEnd?.();
     this.#context = new AudioContext();
     await this.#context.audioWorklet.addModule(new URL("capture-worklet.js", import.meta.url));
     const capture = new AudioWorkletNode(this.#context, "capture", { numberOfOutputs: 0 });

@@ -19,7 +19,7 @@ export class PushToTalk {
   /** onQuestion(file): a WAV recording. begin(): called first, e.g. to stop what sounds. */
   constructor({ begin, onQuestion, onError }) {
     Object.assign(this, { begin, onQuestion, onError, recording: false });
-    this.microphone = new Microphone(RATE, (samples) => this.#take(samples));
+    this.microphone = new Microphone(RATE, (samples) => this.#take(samples), () => this.cancel());
     const button = find("talk");
     button.onpointerdown = (event) => event.button === 0 && this.press();
     button.onpointerup = () => this.release();

@@ -41,6 +41,24 @@ def test_every_icon_and_element_that_is_used_exists():
     assert set(re.findall(r'find\("([\w-]+)"\)', code)) <= set(re.findall(r'id="([\w-]+)"', html))
 
 
+def test_the_focus_stays_where_it_was(browse):
+    page = browse()
+    for text in ("One?", "Two?"):
+        ask(page, text)
+        answered(page)
+        page.keyboard.press("Alt+n")
+    first = page.locator("#chats .name").last
+    first.focus()
+    page.keyboard.press("Enter")
+    answered(page)
+    focused = "() => document.activeElement.textContent || document.activeElement.id"
+    assert page.evaluate(focused) == first.inner_text()
+    page.locator("[aria-label='Try again']").focus()
+    page.keyboard.press("Enter")
+    answered(page)
+    assert page.evaluate("() => document.activeElement.id") == "prompt"
+
+
 def test_what_was_not_read_stands_under_the_answer(browse):
     page = browse()
     ask(page, "What is this?")
