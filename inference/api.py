@@ -18,6 +18,7 @@ import torch
 from torch import Tensor
 
 from inference import generation
+from inference.caching.options import CacheOptions
 from inference.caching.planning import resolve
 from inference.config import GenerateConfig
 from inference.forms import as_prompts, fitting, padding, result
@@ -31,6 +32,7 @@ from models.omni import thinker_of
 
 OTHER_NAMES = {"max_new": "max_new_tokens", "ctx": "max_seq_len"}  # the tutorial's own
 SETTINGS = {field.name for field in fields(GenerateConfig)}
+FIXED = {field.name for field in fields(CacheOptions)} | {"max_seq_len"}  # by which a cache is made
 _plans: dict[str, dict] = {}  # what `auto` settings measured in this process
 
 
@@ -66,7 +68,9 @@ def settings(
     thinker = thinker_of(model)
     if not hasattr(thinker, "new_cache"):
         raise UserError(f"model must be a Thinker or an OmniModel, not {type(model).__name__}")
-    config = config or base or GenerateConfig(eos_token_id=thinker.config.eos_token_id)
+    config = config or base or GenerateConfig()
+    if config.eos_token_id == GenerateConfig.eos_token_id:  # ours stands for the model's own
+        config = replace(config, eos_token_id=thinker.config.eos_token_id)
     config = replace(config, **given)
     if tokenizer is None and "auto" in (config.cache_kind, config.decode_plan):
         tokenizer = tokenizer_beside(thinker)
@@ -85,8 +89,10 @@ def arranged(first, second, third) -> tuple[Any, Any, GenerateConfig | None]:
 
     `tokenizer, prompt, config`, the tokenizer may be left out; or `prompt, config, tokenizer`.
     """
-    if isinstance(second, GenerateConfig):
+    if isinstance(second, GenerateConfig | int):
         return third, first, second
+    if first is None:
+        return None, second, third
     if second is None:
         return None, first, third
     if hasattr(first, "encode"):
@@ -214,7 +220,7 @@ def answer_alone(
     """The reply to a prompt with media embeddings (1, M, hidden) in front of it, if there are any."""
     room = room_behind(model, prompt, media, config)
     x = generation.embed(model, [prompt])  # (1, T, hidden)
-    x = x if media is None else torch.cat([media, x], dim=1)  # (1, M + T, hidden)
+    x = x if media is None else torch.cat([media.to(x), x], dim=1)  # (1, M + T, hidden)
     length = x.shape[1] + min(room, config.max_new_tokens)
     thinker = thinker_of(model)
     if use_cache:
@@ -270,13 +276,17 @@ class Generator(generation.Generator):
         A text begins a context of its own; rows of a tensor are answered without one. By their places
         it takes `prompt, max_new_tokens, temperature, top_p`, too.
         """
-        given |= dict(zip(("temperature", "top_p")[: len(sampling)], sampling, strict=True))
+        if len(sampling) > 2:
+            raise UserError("by their places come prompt, max_new_tokens, temperature and top_p")
+        given |= dict(zip(("temperature", "top_p"), sampling))
+        self._check_fixed(given)
         config = settings(config, self.model, self.tokenizer, given, self.config)
         pad = padding(self.model, self.tokenizer)
         prompts = as_prompts(prompt, self.tokenizer, pad)
         if isinstance(prompt, str):
             self.reset()
-        if len(prompts) > 1:
+        listed = isinstance(prompt, list | tuple) and not isinstance(prompt[0], int)
+        if listed or len(prompts) > 1:
             replies = in_groups(self.model, prompts, config, self.tokenizer)
         else:
             replies = [list(self.stream(prompts[0], config))]
@@ -289,11 +299,19 @@ class Generator(generation.Generator):
 
     def generate_iter(self, prompt, **given) -> Iterator[int]:
         """The reply's token ids as they are chosen, in this context."""
+        self._check_fixed(given)
         config = settings(self.config, self.model, self.tokenizer, given)
         (one,) = single(as_prompts(prompt, self.tokenizer, padding(self.model, self.tokenizer)))
         return self.stream(one, config)
 
     generate_stream = generate_iter
+
+    def _check_fixed(self, given: dict) -> None:
+        """Refuse settings that the cache was made by."""
+        given = {OTHER_NAMES.get(name, name): value for name, value in given.items()}
+        for name in given.keys() & FIXED:
+            if given[name] != getattr(self.config, name):
+                raise UserError(f"{name} is fixed when the Generator is made: make another one")
 
 
 def loaded(folder: str | Path, tokenizer_path: str | Path | None, device: str | None):

@@ -15,7 +15,7 @@ RULES = {  # what a field's value must be, where it has one
     "top_k": (lambda n: n >= 0, "0 (off) or more"),
     "top_p": (lambda x: 0.0 < x <= 1.0, "above 0 and at most 1 (off)"),
     "min_p": (lambda x: 0.0 <= x <= 1.0, "between 0 (off) and 1"),
-    "repetition_penalty": (lambda x: 0.0 < x < inf, "above 0 (1 = off)"),
+    "repetition_penalty": (lambda x: 0.01 <= x < inf, "at least 0.01 (1 = off)"),
     "seed": (lambda n: 0 <= n < 2**63, "between 0 and 2^63 - 1"),
     "stop_strings": (all, "a list of texts, none empty"),
     "max_seq_len": (lambda n: n >= 2, "at least 2"),

@@ -59,6 +59,11 @@ def as_prompts(
         if source.is_floating_point() or source.dim() not in (1, 2):
             raise UserError(f"input_ids must be integers (B, T), not {source.dtype} {tuple(source.shape)}")
         rows = torch.atleast_2d(source)
+        if not rows.numel():
+            raise UserError("the prompt is empty: there is nothing to continue")
+        shapes = rows.shape, source.shape
+        if attention_mask is not None and getattr(attention_mask, "shape", None) not in shapes:
+            raise UserError("attention_mask must be a tensor of the shape of input_ids")
         marks = rows.ne(-1 if pad is None else pad)
         marks = marks if attention_mask is None else attention_mask.reshape(rows.shape)
         return [Prompt(unpadded(row, mark)) for row, mark in zip(rows, marks.bool(), strict=True)]

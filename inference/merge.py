@@ -160,7 +160,10 @@ def quantize_full_model(model, method: str = "dynamic", output_path: str | Path 
     """
     if method not in METHODS:
         raise UserError(f"method {method!r} is unknown: use {', '.join(METHODS)}")
-    thinker = merge_lora(copy.deepcopy(thinker_of(model)).eval())
+    thinker = thinker_of(model)
+    if not isinstance(thinker, Thinker) or thinker.quantised:
+        raise UserError("model must be a Thinker or an OmniModel whose weights are not quantised")
+    thinker = merge_lora(copy.deepcopy(thinker).eval())
     if method in DTYPES:
         thinker = thinker.to(DTYPES[method])
         tensors = thinker.state_dict()

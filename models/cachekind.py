@@ -32,6 +32,12 @@ class KVCacheTensorConfig:
     kind: KVCacheKind
     block: int = 32  # numbers that share a scale; quantised kinds only
 
+    def __post_init__(self) -> None:
+        try:
+            object.__setattr__(self, "kind", KVCacheKind(SHORT.get(self.kind, self.kind)))
+        except ValueError:
+            raise UserError(f"unknown cache kind {self.kind}: use {', '.join(KVCacheKind)}") from None
+
     def fitted(self, width: int) -> "KVCacheTensorConfig":
         """The same with blocks that a narrower part divides into."""
         return replace(self, block=math.gcd(self.block, width))

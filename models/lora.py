@@ -97,6 +97,8 @@ def merge_lora(thinker: Thinker) -> Thinker:
 
 def merged_state(thinker: Thinker) -> dict[str, Tensor]:
     """The state dict with adapters merged, under the names of a plain Thinker."""
+    if thinker.quantised:
+        raise UserError(f"a Thinker quantised by {thinker.quantised} is not exported: take its original")
     pairs = adapted(thinker)
     state = {
         key: value.detach().clone()

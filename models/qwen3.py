@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Self
 
 import torch
+from torch import Tensor
 
 from models import decoupled
 from models.checkpoint import (
@@ -88,8 +89,19 @@ class Qwen3Json:
 class Qwen3Folder(Pretrained):
     """Saving and loading for a model whose parameters and config have Qwen3's names."""
 
+    quantised = ""  # how its matrices are stored, where not as plain weights: inference.quantised
+
     def config_values(self) -> dict:
         return self.config.to_json()
+
+    def saved_tensors(self, dtype: torch.dtype) -> dict[str, Tensor]:
+        tensors = super().saved_tensors(dtype)
+        if self.quantised or any(".lora_A" in name for name in tensors):
+            raise UserError(
+                "a Thinker with LoRA adapters or quantised matrices is no folder of Qwen3's: merge_lora "
+                "first, save_lora, or quantize_full_model with an output_path"
+            )
+        return tensors
 
     @classmethod
     def from_pretrained(cls, folder: str | Path, name: str = WEIGHTS) -> Self:

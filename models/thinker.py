@@ -76,7 +76,6 @@ class Thinker(Qwen3Folder):
     config_class = ThinkerConfig
     int8 = False  # whether the matrices are rounded to 8 bits
     rounded_from = ""  # fingerprint of the weights before that: models.memory
-    quantised = ""  # how its matrices are stored, where not as plain weights: inference.quantised
 
     def __init__(self, config: ThinkerConfig):
         super().__init__()
