@@ -21,8 +21,8 @@ from safetensors.torch import save_file
 from torch import Tensor, nn
 
 from inference.memory import set_strategy
-from inference.quantised import DTYPES, METHODS, WeightOnly, dynamic_int8, swap_linears
-from models.checkpoint import UNFIT, load_strict
+from inference.quantised import DTYPES, METHODS, WeightOnly, dynamic_int8, linears, swap_linears
+from models.checkpoint import UNFIT, config_from_dict, load_strict
 from models.errors import UserError
 from models.files import replacing
 from models.lora import load_lora, merge_lora, merged_state
@@ -206,15 +206,17 @@ def load_quantized(path: str | Path) -> Thinker:
     method = meta.get("method")
     if method not in METHODS:
         raise UserError(f"{path} was not written by quantize_full_model")
-    config = ThinkerConfig(**meta["config"])
-    memory = MemoryConfig(**meta["memory"]) if "memory" in meta else None
+    config = config_from_dict(ThinkerConfig, meta["config"], str(path))
+    memory = config_from_dict(MemoryConfig, meta["memory"], str(path)) if "memory" in meta else None
     thinker = MemoryAdapter(config, memory) if memory else Thinker(config)
     if memory:
         set_strategy(thinker)
     if method in DTYPES:
-        thinker.load_state_dict(tensors)
+        load_strict(thinker, tensors, str(path))
         return thinker.to(DTYPES[method]).eval()
     codes = {key.removesuffix(".codes") for key in tensors if key.endswith(".codes")}
+    if lost := linears(thinker).keys() - codes:
+        raise UserError(f"{path}: missing key {min(lost)}.codes")
     parts = {name: {} for name in codes}
     for key in list(tensors):
         name, _, part = key.rpartition(".")
@@ -223,5 +225,8 @@ def load_quantized(path: str | Path) -> Thinker:
     thinker = dynamic_int8(thinker, parts) if method == "dynamic" else swap_linears(
         thinker, method, parts
     )
-    thinker.load_state_dict({k: v.float() for k, v in tensors.items()}, strict=False)
+    found = thinker.load_state_dict({k: v.float() for k, v in tensors.items()}, strict=False)
+    lost = [key for key in found.missing_keys if not key.startswith(tuple(f"{name}." for name in codes))]
+    if lost or found.unexpected_keys:
+        raise UserError(f"{path}: missing or unknown key {[*lost, *found.unexpected_keys][0]}")
     return thinker.eval()

@@ -11,9 +11,6 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 
-COLDEST = 1e-5  # temperature: below, only the likeliest token has a chance, and logits overflow
-
-
 def greedy(logits: Tensor) -> Tensor:
     """The most likely token of each row; ties go to the lowest id."""
     return logits.argmax(dim=-1)  # (B, V) -> (B,)
@@ -21,7 +18,7 @@ def greedy(logits: Tensor) -> Tensor:
 
 def apply_temperature(logits: Tensor, temperature: float) -> Tensor:
     """Divide by the temperature: below 1 sharper, above 1 flatter; at 0 only the likeliest is left."""
-    return logits / temperature if temperature > COLDEST else only_likeliest(logits)
+    return logits / temperature if temperature > 1e-5 else only_likeliest(logits)  # colder, they overflow
 
 
 def only_likeliest(logits: Tensor) -> Tensor:

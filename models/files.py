@@ -21,7 +21,11 @@ def replacing(path: Path) -> Iterator[Path]:
     path = Path(os.path.realpath(path))
     temporary = path.with_name(f".{os.getpid()}.{path.name[-100:]}")
     try:
+        temporary.touch()
+        mode = temporary.stat().st_mode  # whom the user lets read; safetensors lets nobody else
+        temporary.unlink()
         yield temporary
+        temporary.chmod(mode)
         os.replace(temporary, path)
     except SafetensorError as error:  # of a full disk
         raise UserError(f"cannot write {path}: {error}") from None

@@ -30,7 +30,9 @@ PARTS = {
 
 
 def thinker_of(model):
-    """The language model inside an OmniModel, or the Thinker itself."""
+    """The language model inside an OmniModel or an Omni, or the Thinker itself."""
+    inside = getattr(model, "model", None)  # an Omni's
+    model = inside if isinstance(inside, OmniModel | Thinker) else model
     return getattr(model, "thinker", model)
 
 

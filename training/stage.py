@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import sys
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from models.checkpoint import read_json, write_json
 from models.errors import UserError
 from models.lora import LoraConfig, add_lora, save_lora
 from models.thinker import Thinker
@@ -42,12 +42,10 @@ def run_stage(request: Request, world: World) -> None:
     stage, run_dir = request.stage, request.paths.runs / request.stage
     module = load_stage(stage)
     if world.first:
-        if request.restart:
-            forget(run_dir)
         run_dir.mkdir(parents=True, exist_ok=True)
     world.barrier()
     who = identity(stage, request.preset, request.seed, request.section)
-    if finished(run_dir, who):
+    if not request.restart and finished(run_dir, who):
         if world.first:
             print(f"{stage}: finished already ({run_dir / 'final'}); --restart trains it anew")
         return
@@ -59,7 +57,7 @@ def run_stage(request: Request, world: World) -> None:
         if world.first:
             module.run(config, request.paths)
             record = who | {"command": " ".join(sys.argv), "sittings": with_sitting([], 0, world.device)}
-            (run_dir / "final" / "training.json").write_text(json.dumps(record, indent=1) + "\n")
+            write_json(run_dir / "final" / "training.json", record)
         world.barrier()
         return
     if world.first:
@@ -71,6 +69,9 @@ def run_stage(request: Request, world: World) -> None:
         begin(objective, request)
     if "lora" in request.section:
         adapt(objective, LoraConfig(**request.section["lora"]))
+    if request.restart and world.first:
+        forget(run_dir)  # not earlier: what cannot begin anew loses nothing
+    world.barrier()
     Trainer(objective, who, run_dir, world).run()
 
 
@@ -94,7 +95,10 @@ def finished(run_dir: Path, who: dict[str, Any]) -> bool:
     record = run_dir / "final" / "training.json"
     if not record.exists():
         return False
-    done = json.loads(record.read_text(encoding="utf-8"))
+    try:
+        done = read_json(record)
+    except UserError as error:
+        raise UserError(f"{error}; --restart trains the stage anew") from None
     check_same({key: done.get(key, {}) for key in {*who, "lora"}}, who, run_dir)
     return not who["train"] or who["train"]["steps"] <= done["train"]["steps"]
 

@@ -2,9 +2,11 @@
 
 import pytest
 import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
 
 from inference import GenerateConfig, Generator, generate
-from inference.merge import quantize_full_model
+from inference.merge import load_quantized, quantize_full_model
 from inference.sampling import apply_temperature
 from models.cachekind import KVCacheKind, KVCacheTensorConfig
 from models.errors import UserError
@@ -93,3 +95,22 @@ def test_what_no_folder_can_hold_is_refused(thinker, tmp_path):
         with pytest.raises(UserError, match="merge_lora first"):
             thinker_of(model).save_pretrained(tmp_path / "made")
     assert not list(tmp_path.rglob("*.safetensors"))
+
+
+@pytest.mark.parametrize("method", ["fp8", "dynamic", "bf16"])
+def test_a_quantised_file_is_read_whole_or_not_at_all(thinker, method, tmp_path):
+    path = tmp_path / "small.safetensors"
+    quantize_full_model(thinker, method, path)
+    load_quantized(path)
+    with safe_open(path, "pt") as file:
+        tensors = {key: file.get_tensor(key) for key in file.keys()}
+        meta = file.metadata()
+    for name in ("model.norm.weight", next(key for key in tensors if "q_proj" in key)):
+        save_file({key: value for key, value in tensors.items() if key != name}, path, meta)
+        with pytest.raises(UserError, match="missing"):
+            load_quantized(path)
+
+
+def test_an_omni_is_taken_where_its_model_is(omni):
+    assert thinker_of(omni) is omni.model.thinker is thinker_of(omni.model) is thinker_of(omni.model.thinker)
+    assert quantize_full_model(omni, "bf16").model.norm.weight.dtype is torch.bfloat16

@@ -99,3 +99,20 @@ def test_a_missing_stage_is_told_before_data_are_made(built, name, missing, tmp_
     with pytest.raises(UserError, match=f"{missing}/final is missing"):
         stage.run_stage(request, World())
     assert not built
+
+
+def test_a_restart_that_cannot_begin_loses_nothing(built, tmp_path):
+    first = run(tmp_path)
+    kept = sorted(path.name for path in (tmp_path / "runs" / "toy").iterdir())
+    with pytest.raises((UserError, FileNotFoundError)):
+        run(tmp_path, restart=True, init_from=tmp_path / "nothing")
+    assert sorted(path.name for path in (tmp_path / "runs" / "toy").iterdir()) == kept
+    assert same(run(tmp_path), first)
+
+
+def test_a_damaged_record_is_told_and_trained_over(built, tmp_path):
+    first, record = run(tmp_path), tmp_path / "runs" / "toy" / "final" / "training.json"
+    record.write_text('{"stage": "to')
+    with pytest.raises(UserError, match="--restart trains the stage anew"):
+        run(tmp_path)
+    assert same(run(tmp_path, restart=True), first)

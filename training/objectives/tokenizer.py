@@ -19,6 +19,7 @@ import sentencepiece
 from data import text
 from data.dialogue.conversation import picture_lines, sample_conversation, vocabulary
 from data.in_words import in_words
+from models.errors import UserError, in_brief
 from models.files import replacing
 from models.tokenizer import BOS, EOS, PAD, SYMBOLS, UNK
 
@@ -30,24 +31,28 @@ LINE = 2000  # longest line SentencePiece is given, in characters
 def train_tokenizer(lines: Iterable[str], path: str | Path, vocab_size: int) -> None:
     """Trains on `lines` and writes the model file at once or not at all."""
     model = io.BytesIO()
-    sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=iter(lines),
-        model_writer=model,
-        model_type="bpe",
-        vocab_size=vocab_size,
-        byte_fallback=True,
-        normalization_rule_name="identity",
-        add_dummy_prefix=False,
-        remove_extra_whitespaces=False,
-        split_digits=True,
-        character_coverage=0.9999,
-        required_chars=string.printable[:94] + "μ",
-        unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD,
-        user_defined_symbols=list(SYMBOLS),
-        max_sentence_length=4 * LINE,
-        num_threads=1,
-        minloglevel=2,
-    )
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=model,
+            model_type="bpe",
+            vocab_size=vocab_size,
+            byte_fallback=True,
+            normalization_rule_name="identity",
+            add_dummy_prefix=False,
+            remove_extra_whitespaces=False,
+            split_digits=True,
+            character_coverage=0.9999,
+            required_chars=string.printable[:94] + "μ",
+            unk_id=UNK, bos_id=BOS, eos_id=EOS, pad_id=PAD,
+            user_defined_symbols=list(SYMBOLS),
+            max_sentence_length=4 * LINE,
+            num_threads=1,
+            minloglevel=2,
+        )
+    except RuntimeError as error:
+        reason = in_brief(error)
+        raise UserError(f"no vocabulary of {vocab_size} can be made of this text: {reason}") from None
     path = Path(path)
     path.parent.mkdir(parents=True, exist_ok=True)
     with replacing(path) as temporary:
