@@ -11,6 +11,7 @@ from torch import Tensor
 
 from inference.config import GenerateConfig
 
+
 def greedy(logits: Tensor) -> Tensor:
     """The most likely token of each row; ties go to the lowest id."""
     return logits.argmax(dim=-1)  # (B, V) -> (B,)
