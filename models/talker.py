@@ -85,9 +85,7 @@ class Talker(Pretrained):
         self.pitch = nn.Linear(2, wide)  # octaves, and whether the phone is voiced
         self.voice = nn.Embedding(config.num_voices, wide)
         self.encoder = nn.ModuleDict({
-            "layers": nn.ModuleList(
-                Block(config.encoder_block()) for _ in range(config.encoder_layers)
-            ),
+            "layers": nn.ModuleList(Block(config.encoder_block()) for _ in range(config.encoder_layers)),
             "norm": RMSNorm(wide),
         })
         self.from_phones = nn.Linear(wide + PLACES, dim)

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 import torch
 from PIL import Image
+from torchaudio.functional import edit_distance
 
 from data.scenes.scoring import score
-from data.speech.edit_distance import edit_distance
 from data.speech.samples import samples
 from inference import Omni, generate
 from inference.normalisation import normalise
