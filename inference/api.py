@@ -281,6 +281,7 @@ class Generator(generation.Generator):
         given |= dict(zip(("temperature", "top_p"), sampling))
         self._check_fixed(given)
         config = settings(config, self.model, self.tokenizer, given, self.config)
+        prompt = fitting(prompt, self.tokenizer, self.model, config)
         pad = padding(self.model, self.tokenizer)
         prompts = as_prompts(prompt, self.tokenizer, pad)
         if isinstance(prompt, str):
@@ -301,6 +302,7 @@ class Generator(generation.Generator):
         """The reply's token ids as they are chosen, in this context."""
         self._check_fixed(given)
         config = settings(self.config, self.model, self.tokenizer, given)
+        prompt = fitting(prompt, self.tokenizer, self.model, config)
         (one,) = single(as_prompts(prompt, self.tokenizer, padding(self.model, self.tokenizer)))
         return self.stream(one, config)
 

@@ -27,13 +27,19 @@ def padding(model, tokenizer) -> int | None:
     return thinker_of(model).config.pad_token_id if pad is None else pad
 
 
-def fitting(source, tokenizer, model, config: GenerateConfig, media: Tensor | None = None):
-    """A source; of each text in it the end, where all of it leaves too little room for the reply."""
+def fitting(
+    source, tokenizer, model, config: GenerateConfig, media: Tensor | None = None, around: int = 1
+):
+    """A source; of each text in it the end, where all of it leaves too little room for the reply.
+
+    Args:
+        around: tokens that a text is put between; 1 opens it.
+    """
     if isinstance(source, list | tuple):
-        return [fitting(one, tokenizer, model, config, media) for one in source]
+        return [fitting(one, tokenizer, model, config, media, around) for one in source]
     if not isinstance(source, str) or tokenizer is None:  # without a tokenizer it is refused soon
         return source
-    room = generation.context_length(model, config) - 1  # what opens every text
+    room = generation.context_length(model, config) - around
     room -= 0 if media is None else media.shape[1]
     room -= min(config.max_new_tokens, room // 2)
     return shortened(source, room, tokenizer, media is not None)

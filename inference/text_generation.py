@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from inference.api import in_groups
 from inference.config import GenerateConfig
+from inference.forms import fitting
 from inference.hf_tokenizer import as_ours
 from inference.loading import moved
 from inference.prompt import Prompt
@@ -60,6 +61,7 @@ def generate_batch(
     if isinstance(prompts, str) or not prompts:
         raise UserError("prompts must be a list of texts")
     config = settings(tokenizer, max_new_tokens, temperature, top_p, top_k, do_sample, seed)
+    prompts = fitting(prompts, tokenizer, model, config, around=len(chat_ids(tokenizer, "a")))
     asked = [Prompt(chat_ids(tokenizer, prompt)) for prompt in prompts]
     replies = in_groups(model, asked, config, tokenizer)
     return [tokenizer.decode(reply) for reply in replies]

@@ -5,8 +5,9 @@ import torch
 from safetensors import safe_open
 from safetensors.torch import save_file
 
-from inference import GenerateConfig, Generator, generate
+from inference import GenerateConfig, Generator, generate, text_generation
 from inference.merge import load_quantized, quantize_full_model
+from inference.notice import Notice
 from inference.sampling import apply_temperature
 from models.cachekind import KVCacheKind, KVCacheTensorConfig
 from models.errors import UserError
@@ -114,3 +115,13 @@ def test_a_quantised_file_is_read_whole_or_not_at_all(thinker, method, tmp_path)
 def test_an_omni_is_taken_where_its_model_is(omni):
     assert thinker_of(omni) is omni.model.thinker is thinker_of(omni.model) is thinker_of(omni.model.thinker)
     assert quantize_full_model(omni, "bf16").model.norm.weight.dtype is torch.bfloat16
+
+
+def test_a_text_that_is_too_long_keeps_its_end_everywhere(omni):
+    model, tokenizer, long = omni.model, omni.tokenizer, "word " * 3000
+    generator = Generator(model, tokenizer=tokenizer, config=GenerateConfig(max_new_tokens=3))
+    with pytest.warns(Notice, match="longer than the context"):
+        assert isinstance(generator.generate(long), str)
+        assert len(generator.generate([long, "a"])) == 2
+        assert len(list(Generator(model, tokenizer=tokenizer).generate_iter(long, max_new_tokens=3))) <= 3
+        assert isinstance(text_generation.generate(model, tokenizer, long, max_new_tokens=3), str)
