@@ -38,10 +38,10 @@ class Asker:
 
     def prompts(self, turns: list[UserTurn], system: str | None = None) -> list[Prompt]:
         """First turns of conversations, as a user's are opened."""
-        def frames(turn: UserTurn) -> int:
-            return sum(sound.mel.shape[1] for sound in turn.sounds)
-
-        return in_batches(turns, frames, lambda some: self.omni.prompts(some, self.config, system))
+        return in_batches(
+            turns, lambda turn: sum(sound.mel.shape[1] for sound in turn.sounds),
+            lambda some: self.omni.prompts(some, self.config, system),
+        )
 
     def ask(self, turns: list[UserTurn], desc: str) -> list[str]:
         """The words of the answers to first turns."""

@@ -67,8 +67,7 @@ def own_answers(folder: Path, count: int) -> Iterator[tuple[list[int], list[int]
 def main(argv: list[str] | None = None) -> int:
     parser = Parser(prog="python -m export.draft_table", description=__doc__)
     parser.add_argument("--out", type=Path, default=SHIPPED, help="default: the one that ships")
-    parser.add_argument("--ckpt_dir", type=Path, default=CHECKPOINT,
-                        help="whose tokenizer")
+    parser.add_argument("--ckpt_dir", type=Path, default=CHECKPOINT, help="whose tokenizer")
     parser.add_argument("--conversations", type=int, default=CONVERSATIONS,
                         help="so many of the training split")
     parser.add_argument("--scenes", type=int, default=SCENES, help="questions about so many pictures")

@@ -5,7 +5,7 @@ from math import inf
 
 from inference.caching.options import CacheOptions
 from models.errors import UserError
-from models.fields import LARGEST, misfits, shown
+from models.fields import LARGEST, broken, misfits, shown
 
 RULES = {  # what a field's value must be, where it has one
     "max_new_tokens": (lambda n: n >= 1, "at least 1"),
@@ -61,10 +61,8 @@ class GenerateConfig(CacheOptions):
             if self.do_sample != (self.temperature > 0.0):
                 object.__setattr__(self, "temperature", float(self.do_sample))
             object.__setattr__(self, "do_sample", None)
-        for name, (fits, words) in RULES.items():
-            value = getattr(self, name)
-            if value is not None and not fits(value):
-                raise UserError(f"{name} must be {words}, not {shown(value)}")
+        if wrong := broken(RULES, vars(self)):
+            raise UserError(wrong[0])
         # Beam search looks for the likeliest answer: nothing is drawn, nothing made unlikely.
         plain = self.temperature == 0.0 and self.repetition_penalty == 1.0
         if (self.num_beams or 1) > 1 and not plain:

@@ -28,6 +28,13 @@ def misfits(config_class: type, values: dict, text: bool = False) -> tuple[dict,
     return good, lines
 
 
+def broken(rules: dict, values: dict) -> list[str]:
+    """One line for each value that its rule (fits, words) refuses; None and what is missing break none."""
+    given = {name: values[name] for name in rules if values.get(name) is not None}
+    return [f"{name} must be {rules[name][1]}, not {shown(value)}" for name, value in given.items()
+            if not rules[name][0](value)]
+
+
 def fit(value, kind, text: bool = False):
     """The value as `kind` wants it, without loss: 3.0 is an integer, "3" only as `text`, True none.
 

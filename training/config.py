@@ -10,7 +10,7 @@ from typing import Any
 import yaml
 
 from models.errors import UserError
-from models.fields import misfits, shown
+from models.fields import broken, misfits
 from training.objective import EXTRA, STAGES
 
 PRESETS = ("nano", "tiny", "small")
@@ -62,10 +62,7 @@ class TrainConfig:
 
     def __post_init__(self) -> None:
         good, wrong = misfits(TrainConfig, vars(self), text=True)
-        for name, (fits, words) in RULES.items():
-            if name in good and not fits(good[name]):
-                wrong.append(f"{name} must be {words}, not {shown(good[name])}")
-        if wrong:
+        if wrong := wrong or broken(RULES, good):
             raise UserError(f"train.{wrong[0]}")
         vars(self).update(good)
 

@@ -19,7 +19,6 @@ RISE = 3.0  # semitones above the utterance's median pitch, at its end
 SHORTEST = 0.35  # seconds of a rise
 LOWEST, HIGHEST, STEP = 60.0, 500.0, 0.01  # Hz, Hz, seconds: Praat's analysis
 LONGEST_ASKED = 12  # words of a statement that is asked
-INSTALL = "-r requirements-judges.txt"
 
 
 def rises(text: str) -> bool:
@@ -52,7 +51,7 @@ def raised(item: dict) -> dict:
     stressed = [start for _, start, _, _, stress in item["phones"] if stress == 1]
     if not (rises(item["text"]) and stressed and any(item["pitch"])):
         return item
-    praat = needed("parselmouth", "rising questions", INSTALL)
+    praat = needed("parselmouth", "rising questions", "-r requirements-judges.txt")
     sound = praat.Sound(item["wave"].astype(np.float64) / 32768.0, RATE)
     change = praat.praat.call(sound, "To Manipulation", STEP, LOWEST, HIGHEST)
     tier = praat.praat.call(change, "Extract pitch tier")

@@ -117,7 +117,7 @@ export class HandsFree extends EventTarget {
       this.#transcript({ item_id, transcript: "" });
     });
     on("response.created", ({ response }) => {
-      if (response.metadata?.answer === this.#answer?.name) this.#answer.response = response.id;
+      if (this.#answer && this.#answer.name === response.metadata?.answer) this.#answer.response = response.id;
     });
     on("response.output_audio_transcript.delta", (event) => this.#words(event));
     on("response.output_text.delta", (event) => this.#words(event));

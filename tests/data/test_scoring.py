@@ -27,6 +27,18 @@ THING = {"question": "What is this?", "answer": "A red circle.", "accept": ["red
         ("change", "The red circle turns blue.", "The circle turns green.", False),
         ("change", "The red circle turns blue.", "The red circle becomes blue.", True),
         ("change", "Nothing changes.", "Nothing.", True),
+        ("which", "The first.", "The first picture has a dog.", True),
+        ("which", "The first.", "Picture 1.", True),
+        ("which", "The first.", "The second.", False),
+        ("which", "Both.", "The first and the second.", True),
+        ("which", "Both.", "The first.", False),
+        ("which", "Neither.", "None of them.", True),
+        ("difference", "The dog is missing in the second picture.", "The dog is gone.", True),
+        ("difference", "The dog is missing in the second picture.", "The cat is missing.", False),
+        ("difference", "The dog is bigger in the second picture.", "The dog is smaller.", False),
+        ("difference", "Nothing is different.", "They are the same.", True),
+        ("difference", "The star is red in the first picture and blue in the second.",
+         "The star is red in the first picture and green in the second.", False),
     ],
 )
 def test_what_is_claimed(kind, right, answer, scored):

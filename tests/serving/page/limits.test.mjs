@@ -8,24 +8,7 @@ import { Realtime } from "../../../serving/page/realtime.js";
 import { SpokenAnswer } from "../../../serving/page/spoken.js";
 import { excess } from "../../../serving/page/store.js";
 import { Turns } from "../../../serving/page/turns.js";
-
-const FRAME = 20; // ms
-
-function frames(turns, sound, from, to) {
-  const actions = [];
-  for (let at = from; at < to; at += FRAME) actions.push(...turns.frame(sound, at, FRAME));
-  return actions;
-}
-
-function speaking(at) {
-  const turns = new Turns();
-  turns.speechStarted(-1000);
-  turns.speechStopped(0);
-  turns.committed();
-  turns.soundStarted();
-  frames(turns, false, at - 400, at);
-  return turns;
-}
+import { FRAME, frames, speaking } from "./speaking.mjs";
 
 test("300 ms of sound stop an answer, 280 do not", () => {
   const turns = speaking(5000);

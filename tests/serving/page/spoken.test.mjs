@@ -3,10 +3,10 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { token } from "../../../serving/page/api.js";
-import { AudioPlayer } from "../../../serving/page/audio-player.js";
 import { Realtime } from "../../../serving/page/realtime.js";
 import { Settings } from "../../../serving/page/settings.js";
 import { SpokenTurns } from "../../../serving/page/spoken.js";
+import { playing } from "./speaking.mjs";
 
 /** A chat that keeps its messages. */
 function chat() {
@@ -59,14 +59,7 @@ test("a closed socket says whether a conversation was lost or never began", () =
 });
 
 test("what was heard of an answer is without the gaps between its parts", () => {
-  const context = { currentTime: 0, resume() {}, createGain: () => ({ connect() {}, gain: { setTargetAtTime() {} } }) };
-  context.createMediaStreamDestination = () => ({ stream: null });
-  context.createBuffer = (_, length, rate) => ({ duration: length / rate, copyToChannel() {} });
-  context.createBufferSource = () => ({ connect() {}, start() {} });
-  globalThis.AudioContext = function () { return context; };
-  const player = new AudioPlayer({ play: async () => {}, pause() {} });
-  player.unlock();
-  player.begin();
+  const { player, context } = playing();
   player.push(new Float32Array(24_000)); // 1 s
   context.currentTime = 3; // it sounded long ago
   player.push(new Float32Array(24_000));
@@ -102,16 +95,9 @@ test("what is told before the session is open is sent then, in order", async () 
 });
 
 test("no answer's first sound is told of the one before", async () => {
-  const context = { currentTime: 0, resume() {}, createGain: () => ({ connect() {}, gain: { setTargetAtTime() {} } }) };
-  context.createMediaStreamDestination = () => ({ stream: null });
-  context.createBuffer = (_, length, rate) => ({ duration: length / rate, copyToChannel() {} });
-  context.createBufferSource = () => ({ connect() {}, start() {}, stop() {} });
-  globalThis.AudioContext = function () { return context; };
-  const player = new AudioPlayer({ play: async () => {}, pause() {} });
+  const { player } = playing();
   let starts = 0;
   player.addEventListener("start", () => starts++);
-  player.unlock();
-  player.begin();
   player.push(new Float32Array(2400));
   player.begin(); // stopped within the lead time
   await new Promise((then) => setTimeout(then, 120));

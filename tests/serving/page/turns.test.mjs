@@ -1,26 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { CONFIRM, GOES_ON, Turns } from "../../../serving/page/turns.js";
-
-const FRAME = 20; // ms
-
-/** Frames from `from` to `to` ms; all actions they cause. */
-function frames(turns, sound, from, to) {
-  const actions = [];
-  for (let at = from; at < to; at += FRAME) actions.push(...turns.frame(sound, at, FRAME));
-  return actions;
-}
-
-/** A turn that ended at 0 ms whose answer sounds from `at` on. */
-function speaking(at) {
-  const turns = new Turns();
-  turns.speechStarted(-1000);
-  turns.speechStopped(0);
-  assert.deepEqual(turns.committed(), ["respond"]);
-  assert.deepEqual(turns.soundStarted(), ["hold"]);
-  frames(turns, false, at - 400, at);
-  return turns;
-}
+import { FRAME, frames, speaking } from "./speaking.mjs";
 
 test("a click ducks the answer and does not stop it", () => {
   const turns = speaking(5000);
