@@ -45,6 +45,10 @@ def run_stage(request: Request, world: World) -> None:
         run_dir.mkdir(parents=True, exist_ok=True)
     world.barrier()
     who = identity(stage, request.preset, request.seed, request.section)
+    if request.init_from is not None:
+        if not hasattr(getattr(module, "build", None), "init_from"):
+            raise UserError(f"--init_from: stage {stage} begins anew or from the stages before it")
+        who["init_from"] = str(request.init_from)
     if not request.restart and finished(run_dir, who):
         if world.first:
             print(f"{stage}: finished already ({run_dir / 'final'}); --restart trains it anew")
@@ -66,7 +70,7 @@ def run_stage(request: Request, world: World) -> None:
     seed_all(request.seed, 0, 0)
     objective = module.build(config, request.paths)
     if request.init_from is not None:
-        begin(objective, request)
+        objective.init_from(request.init_from)  # a run that has a state goes on from that instead
     if "lora" in request.section:
         adapt(objective, LoraConfig(**request.section["lora"]))
     if request.restart and world.first:
@@ -83,13 +87,6 @@ def adapt(objective: Objective, config: LoraConfig) -> None:
     objective.save = partial(save_lora, thinker)
 
 
-def begin(objective: Objective, request: Request) -> None:
-    """Take the first weights from a checkpoint; a run that has a state goes on from that instead."""
-    if not hasattr(objective, "init_from"):
-        raise UserError(f"--init_from: stage {request.stage} begins anew or from the stages before it")
-    objective.init_from(request.init_from)
-
-
 def finished(run_dir: Path, who: dict[str, Any]) -> bool:
     """Whether `final/` holds this run, trained at least as long as asked."""
     record = run_dir / "final" / "training.json"
@@ -99,7 +96,7 @@ def finished(run_dir: Path, who: dict[str, Any]) -> bool:
         done = read_json(record)
     except UserError as error:
         raise UserError(f"{error}; --restart trains the stage anew") from None
-    check_same({key: done.get(key, {}) for key in {*who, "lora"}}, who, run_dir)
+    check_same({key: done.get(key, {}) for key in {*who, "lora", "init_from"}}, who, run_dir)
     return not who["train"] or who["train"]["steps"] <= done["train"]["steps"]
 
 

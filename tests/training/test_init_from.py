@@ -9,9 +9,10 @@ import train
 from models.errors import UserError
 from models.omni import OmniModel
 from models.projector import Projector, ProjectorConfig
+from training.distributed import World
 from training.objective import Paths
 from training.objectives.omni import OmniObjective, OmniTask
-from training.stage import Request, begin
+from training.stage import Request, run_stage
 
 
 def joint(folder) -> OmniObjective:
@@ -44,6 +45,6 @@ def test_a_stage_that_cannot_says_so(tmp_path):
     paths = Paths(tmp_path, tmp_path, None, "nano")
     request = Request("codec", "nano", {}, paths, 0, 1, False, init_from=Path("x"))
     with pytest.raises(UserError, match="stage codec begins anew"):
-        begin(object(), request)
+        run_stage(request, World())
     with pytest.raises(UserError, match="one stage"):
         train.main(["all", "--preset", "nano", "--init_from", "x"])

@@ -27,9 +27,15 @@ class Toy(ToyObjective):
 def built(monkeypatch) -> list[str]:
     """What was done of the toy's stage, in order."""
     done: list[str] = []
+
+    class Built(Toy):
+        def __init__(self, config: dict, paths: Paths):
+            super().__init__(6)
+            done.append("build")
+
     module = SimpleNamespace(
         prepare=lambda config, paths: done.append(f"prepare {config['seed']} {config['workers']}"),
-        build=lambda config, paths: done.append("build") or Toy(6),
+        build=Built,
     )
     monkeypatch.setattr(stage, "load_stage", lambda name: module)
     return done
@@ -79,6 +85,18 @@ def test_a_stage_begins_with_the_weights_it_is_given(built, tmp_path):
     given = run(tmp_path / "given", seed=1)
     took = run(tmp_path / "took", seed=2, lr=1e-9, init_from=tmp_path / "given" / "runs" / "toy" / "final")
     assert all(torch.allclose(took[name], given[name], atol=1e-6) for name in given if name != "seen")
+
+
+def test_a_run_that_began_with_other_weights_is_another_run(built, tmp_path):
+    given = tmp_path / "given" / "runs" / "toy" / "final"
+    run(tmp_path / "given", seed=1)
+    run(tmp_path / "anew")
+    with pytest.raises(UserError, match=f"init_from was absent, is {given}"):
+        run(tmp_path / "anew", init_from=given)
+    took = run(tmp_path / "took", init_from=given)
+    assert same(run(tmp_path / "took", init_from=given), took)
+    with pytest.raises(UserError, match=f"init_from was {given}, is absent"):
+        run(tmp_path / "took")
 
 
 def test_beginning_anew_forgets_all_that_a_run_leaves_and_nothing_else(tmp_path):
