@@ -59,106 +59,116 @@ SETTINGS = (  # flags that are fields of GenerateConfig
 def build_parser() -> argparse.ArgumentParser:
     """All flags; their meaning together is checked in `check`."""
     parser = Parser("infer_chat.py", description=ABOUT)
-    ask = parser.add_argument_group("input")
-    ask.add_argument("--text", "--prompt", action="append", metavar="TEXT", help="what to ask")
-    ask.add_argument("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
-    ask.add_argument("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
-    ask.add_argument("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
-    ask.add_argument(
+    for add_group in (add_input, add_transcripts, add_speech, add_generation, add_running, add_chunks):
+        add_group(parser)
+    return parser
+
+
+def add_input(parser: argparse.ArgumentParser) -> None:
+    """What is asked, and what is read aloud."""
+    add = parser.add_argument_group("input").add_argument
+    add("--text", "--prompt", action="append", metavar="TEXT", help="what to ask")
+    add("--image", action="append", default=[], metavar="PATH", help="a picture; repeatable")
+    add("--audio_in", action="append", default=[], metavar="PATH", help="a sound; repeatable")
+    add("--video", action="append", default=[], metavar="PATH", help="a clip; repeatable")
+    add(
         "--video_sound", action="store_true", default=True, help="hear the speech of videos, too (default)"
     )
-    ask.add_argument("--no_video_sound", dest="video_sound", action="store_false", help="only see them")
-    ask.add_argument(
+    add("--no_video_sound", dest="video_sound", action="store_false", help="only see them")
+    add(
         "--no_vad", dest="vad", action="store_false", help="transcribe sounds in which nobody speaks, too"
     )
-    ask.add_argument(
+    add(
         "--limit", action="append", default=[], metavar="NAME=NUMBER",
         help=f"how much of media is read, one of {', '.join(vars(LIMITS))}; repeatable",
     )
-    ask.add_argument("--say", metavar="TEXT", help="read exactly this aloud")
-    ask.add_argument("--system_prompt", metavar="TEXT", help="what stands before the conversation")
-    hear = parser.add_argument_group("transcripts, of recordings of any length")
-    hear.add_argument("--timestamps", action="store_true", help="each segment with its times")
-    hear.add_argument("--transcript_out", metavar="PATH", help=f"write {', '.join(FORMATS)}")
-    speak = parser.add_argument_group("speech")
-    speak.add_argument(
-        "--audio_out", metavar="PATH", help=f"speech to {', '.join(AUDIO_FORMATS)}; - is WAV to stdout"
-    )
-    speak.add_argument("--play", action="store_true", help="speech to the sound device")
-    speak.add_argument("--voice", help="who speaks (a wrong name lists them)")
-    speak.add_argument("--speed", type=float, help="1 = normal, 2 = twice as fast")
-    speak.add_argument("--vocoder", help="neural (default) or griffinlim")
-    write = parser.add_argument_group("generation")
-    write.add_argument(
-        "--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens, help="an answer's length"
-    )
-    write.add_argument("--temperature", type=float, default=0.0, help="0 = greedy (default)")
-    write.add_argument(
-        "--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given"
-    )
-    write.add_argument("--num_beams", type=int, help="default: 6 for a transcript, else 1")
-    write.add_argument(
+    add("--say", metavar="TEXT", help="read exactly this aloud")
+    add("--system_prompt", metavar="TEXT", help="what stands before the conversation")
+
+
+def add_transcripts(parser: argparse.ArgumentParser) -> None:
+    """How transcripts are written."""
+    add = parser.add_argument_group("transcripts, of recordings of any length").add_argument
+    add("--timestamps", action="store_true", help="each segment with its times")
+    add("--transcript_out", metavar="PATH", help=f"write {', '.join(FORMATS)}")
+
+
+def add_speech(parser: argparse.ArgumentParser) -> None:
+    """How speech sounds, and where it goes."""
+    add = parser.add_argument_group("speech").add_argument
+    add("--audio_out", metavar="PATH", help=f"speech to {', '.join(AUDIO_FORMATS)}; - is WAV to stdout")
+    add("--play", action="store_true", help="speech to the sound device")
+    add("--voice", help="who speaks (a wrong name lists them)")
+    add("--speed", type=float, help="1 = normal, 2 = twice as fast")
+    add("--vocoder", help="neural (default) or griffinlim")
+
+
+def add_generation(parser: argparse.ArgumentParser) -> None:
+    """How answers are made."""
+    add = parser.add_argument_group("generation").add_argument
+    add("--max_new_tokens", type=int, default=GenerateConfig.max_new_tokens, help="an answer's length")
+    add("--temperature", type=float, default=0.0, help="0 = greedy (default)")
+    add("--do_sample", action="store_const", const=True, help="sample; at temperature 1 unless given")
+    add("--num_beams", type=int, help="default: 6 for a transcript, else 1")
+    add(
         "--ctc_weight", type=float, default=GenerateConfig.ctc_weight,
         help="of CTC and n-gram in transcripts; 0 = the Thinker alone (default 0.75)"
     )
-    write.add_argument(
+    add(
         "--think", action="store_true", default=True,
         help="write down first what is seen and heard, as a chain of thought (default)"
     )
-    write.add_argument("--no_think", dest="think", action="store_false", help="answer directly")
-    write.add_argument("--no_notes", dest="think", action="store_false", help=argparse.SUPPRESS)
-    write.add_argument("--show_thinking", action="store_true", help="print the thinking before the answer")
-    write.add_argument("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
-    write.add_argument("--top_p", type=float, help="keep this much probability; 1 = off (default)")
-    write.add_argument("--min_p", type=float, help="drop below this share of the likeliest; 0 = off")
-    write.add_argument("--repetition_penalty", type=float, default=1.0, help="1 = off (default)")
-    write.add_argument("--stop_strings", nargs="+", default=(), metavar="TEXT", help="end before it")
-    write.add_argument("--seed", type=int, help="makes sampling repeatable")
-    run = parser.add_argument_group("running")
-    run.add_argument(
+    add("--no_think", dest="think", action="store_false", help="answer directly")
+    add("--no_notes", dest="think", action="store_false", help=argparse.SUPPRESS)
+    add("--show_thinking", action="store_true", help="print the thinking before the answer")
+    add("--top_k", type=int, help="keep the k likeliest tokens; 0 = off (default)")
+    add("--top_p", type=float, help="keep this much probability; 1 = off (default)")
+    add("--min_p", type=float, help="drop below this share of the likeliest; 0 = off")
+    add("--repetition_penalty", type=float, default=1.0, help="1 = off (default)")
+    add("--stop_strings", nargs="+", default=(), metavar="TEXT", help="end before it")
+    add("--seed", type=int, help="makes sampling repeatable")
+
+
+def add_running(parser: argparse.ArgumentParser) -> None:
+    """Where and how the model runs."""
+    add = parser.add_argument_group("running").add_argument
+    add(
         "--ckpt_dir", metavar="FOLDER", help="ours, or any dense Qwen3; default: checkpoints/omni_sft_tiny"
     )
-    run.add_argument("--model_name", metavar="FOLDER", help="another folder's (or name's) tokenizer")
-    run.add_argument("--device", default="cpu", help="cpu (default), cuda, …")
-    run.add_argument("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
-    run.add_argument(
-        "--native", default="auto", help="compiled decoding: auto (default), on (or fail), off"
-    )
-    run.add_argument(
+    add("--model_name", metavar="FOLDER", help="another folder's (or name's) tokenizer")
+    add("--device", default="cpu", help="cpu (default), cuda, …")
+    add("--dtype", choices=["fp32", "bf16", "int8"], default="fp32")
+    add("--native", default="auto", help="compiled decoding: auto (default), on (or fail), off")
+    add(
         "--max_context_length", dest="max_seq_len", type=int, metavar="TOKENS",
         help="of prompt and answers; default: the model's",
     )
-    run.add_argument("--stats", action="store_true", help="cache and times after each answer")
-    run.add_argument("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in chunks")
-    run.add_argument(
-        "--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto"
-    )
-    run.add_argument("--cache_budget_mb", type=float, metavar="MB", help="the most auto may take")
-    run.add_argument(
-        "--cache_plan", dest="cache_plan_path", metavar="FILE", help="keeps what auto measured"
-    )
-    run.add_argument("--decode_plan", default="none", help="none (default), fixed or auto")
-    run.add_argument(
-        "--decode_table", metavar="CONTEXT:CHUNK:WINDOW,…", help="of the plan: 512:0:0,max:256:0"
-    )
-    run.add_argument(
-        "--draft", metavar="table|lookup|FILE|FOLDER", help="decode speculatively: same answers"
-    )
-    run.add_argument("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
-    run.add_argument("--adapter_dir", metavar="FOLDER", help="a LoRA adapter, ours or PEFT's")
-    run.add_argument("--memory_dir", metavar="FOLDER", help="a memory bank, as checkpoints/memory_tiny")
-    run.add_argument("--routing_strategy", help="of its chapters: sequence rolling token hybrid")
-    run.add_argument("--trace", metavar="PAGE.html", help="write a page that shows the inside")
-    run.add_argument("--quiet", action="store_true", help="print nothing but the answer")
-    chunks = parser.add_argument_group("exported chunks (python -m export.chunks)")
-    chunks.add_argument("--model_dir", metavar="DIR", help="chat from these, not from a checkpoint")
-    chunks.add_argument("--chunked", action="store_true", help="DIR holds several chunks")
-    chunks.add_argument("--num_chunks", type=int, metavar="N", help="how many; default: as DIR says")
-    chunks.add_argument("--embeddings", metavar="FILE.npy", help="default: embeddings.npy in DIR")
-    chunks.add_argument("--lm_head", metavar="FILE", help="default: lm_head in DIR")
-    chunks.add_argument("--cache_compiled", action="store_true", help="keep compiled forms beside them")
-    chunks.add_argument("--analyze_compute_plan", action="store_true", help="print what runs where")
-    return parser
+    add("--stats", action="store_true", help="cache and times after each answer")
+    add("--prefill_chunk", type=int, metavar="TOKENS", help="read prompts in chunks")
+    add("--cache_kind", help="fp32 fp16 bf16 q8_0 q4_0 nf4, KEYS/VALUES as in q8_0/nf4, or auto")
+    add("--cache_budget_mb", type=float, metavar="MB", help="the most auto may take")
+    add("--cache_plan", dest="cache_plan_path", metavar="FILE", help="keeps what auto measured")
+    add("--decode_plan", default="none", help="none (default), fixed or auto")
+    add("--decode_table", metavar="CONTEXT:CHUNK:WINDOW,…", help="of the plan: 512:0:0,max:256:0")
+    add("--draft", metavar="table|lookup|FILE|FOLDER", help="decode speculatively: same answers")
+    add("--spec_k", type=int, default=4, help="tokens the draft guesses at once")
+    add("--adapter_dir", metavar="FOLDER", help="a LoRA adapter, ours or PEFT's")
+    add("--memory_dir", metavar="FOLDER", help="a memory bank, as checkpoints/memory_tiny")
+    add("--routing_strategy", help="of its chapters: sequence rolling token hybrid")
+    add("--trace", metavar="PAGE.html", help="write a page that shows the inside")
+    add("--quiet", action="store_true", help="print nothing but the answer")
+
+
+def add_chunks(parser: argparse.ArgumentParser) -> None:
+    """A model that was exported in chunks."""
+    add = parser.add_argument_group("exported chunks (python -m export.chunks)").add_argument
+    add("--model_dir", metavar="DIR", help="chat from these, not from a checkpoint")
+    add("--chunked", action="store_true", help="DIR holds several chunks")
+    add("--num_chunks", type=int, metavar="N", help="how many; default: as DIR says")
+    add("--embeddings", metavar="FILE.npy", help="default: embeddings.npy in DIR")
+    add("--lm_head", metavar="FILE", help="default: lm_head in DIR")
+    add("--cache_compiled", action="store_true", help="keep compiled forms beside them")
+    add("--analyze_compute_plan", action="store_true", help="print what runs where")
 
 
 def check(args: argparse.Namespace) -> None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
+from functools import cache
+
+from num2words import num2words
+
 from data.dialogue.draw import Draw, Turn
 from data.dialogue.facts import AMOUNTS, DAYS, MONTH_DAYS, MONTHS
 from data.dialogue.names import a_name
 from data.english import upper
-
-_ONES = ("zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen "
-         "fifteen sixteen seventeen eighteen nineteen").split()
-_TENS = "x x twenty thirty forty fifty sixty seventy eighty ninety".split()
 
 ADD = ("What is {a} plus {b}?", "How much is {a} plus {b}?", "{a} + {b} = ?", "What is {a} + {b}?",
        "Add {a} and {b}.", "{a} plus {b}", "Calculate {a} plus {b}.",
@@ -114,18 +114,10 @@ AMOUNT = ("How many {p} are in {w}?", "How many {p} are there in {w}?",
           "Give me the number of {p} in {w}.", "Say how many {p} {w} has.")
 
 
+@cache
 def words(number: int) -> str:
-    """A number from 0 to 9999 in words."""
-    if number < 20:
-        return _ONES[number]
-    if number < 100:
-        tens, ones = divmod(number, 10)
-        return _TENS[tens] + (f"-{_ONES[ones]}" if ones else "")
-    if number >= 1000:
-        thousands, rest = divmod(number, 1000)
-        return f"{_ONES[thousands]} thousand" + (f" {words(rest)}" if rest else "")
-    hundreds, rest = divmod(number, 100)
-    return f"{_ONES[hundreds]} hundred" + (f" {words(rest)}" if rest else "")
+    """A whole number in words, as Americans say it: "one hundred five"."""
+    return num2words(number).replace(" and ", " ").replace(",", "")
 
 
 def result(sentence: str, number: int) -> tuple[str, tuple[str, ...]]:
