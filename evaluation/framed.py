@@ -17,7 +17,10 @@ import torch
 from PIL import Image, ImageDraw, ImageOps
 
 from data.scenes.build import build_pictures
+from data.scenes.first_tries import first_questions
 from data.scenes.objects import COLORS, CSS, RGB
+from data.scenes.render import render
+from data.scenes.sampling import DRAWN_BY_CODE, sample_scene
 from data.shards import ShardReader
 from evaluation.asking import Asker, graded, user_turn
 from evaluation.results import by_kind, rate
@@ -25,7 +28,7 @@ from evaluation.setting import SEED, Measured, Setting
 from models.image import image_to_tensor
 from training.media import picture
 
-SCENES, SETS = 400, 200
+SCENES, SETS, FIRST = 400, 200, 200
 SIDES = (48, 224, 900)  # pixels of pictures in one colour
 BLANK = torch.full((3, 224, 224), 128, dtype=torch.uint8)  # grey
 
@@ -104,3 +107,15 @@ def ask_colours(asker: Asker) -> Measured:
         asked = [{"kind": "color", "answer": name} for name, *_ in cases]
         figures[f"css/{what}"] = rate(graded(answers, asked))
     return figures
+
+
+def ask_first(asker: Asker, setting: Setting) -> Measured:
+    """The colour and the shape of what is alone in a picture that a program drew."""
+    rng, shown, asked = random.Random(SEED), [], []
+    while len(asked) < setting.count(FIRST):
+        scene = sample_scene(rng, "test", layout=DRAWN_BY_CODE)
+        if questions := first_questions(scene, rng, "test"):
+            asked.append(rng.choice(questions))
+            shown.append(image_to_tensor(render(scene)))
+    turns = [user_turn(q["question"], [image]) for q, image in zip(asked, shown, strict=True)]
+    return {"css/first": rate(graded(asker.ask(turns, "first questions"), asked))}

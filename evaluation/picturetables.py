@@ -43,6 +43,7 @@ def framed(results: Results) -> str:
         ("in grey, where no colour is asked", "framed/grey"), ("the same in colour", "framed/in_colour"),
         ("the colour of a circle, in all of CSS", "css/circle"),
         ("of a picture that is nothing else", "css/plain"),
+        ("the colour or the shape of what is alone in it", "css/first"),
     ]
     return listed(results, "vision", ["pictures", "right"], rows)
 

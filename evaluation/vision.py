@@ -16,7 +16,7 @@ from data.scenes.build import build_pictures
 from data.scenes.clips import CHANGES, FRAMES, MOVES
 from data.shards import ShardReader
 from evaluation.asking import Asker, another, graded, user_turn
-from evaluation.framed import BLANK, ask_colours, ask_framed, ask_several
+from evaluation.framed import BLANK, ask_colours, ask_first, ask_framed, ask_several
 from evaluation.photos import ask_photos
 from evaluation.results import by_kind
 from evaluation.setting import SEED, Measured, Setting
@@ -38,7 +38,7 @@ def measure(setting: Setting) -> Measured:
     figures |= ask_follow_ups(asker, ShardReader(scenes), setting.count(FOLLOW_UPS))
     figures |= ask_clips(asker, ShardReader(clips), setting.count(CLIPS))
     figures |= ask_framed(asker, ShardReader(scenes), setting) | ask_several(asker, setting)
-    figures |= ask_colours(asker)
+    figures |= ask_colours(asker) | ask_first(asker, setting)
     return figures | ask_styles(asker, setting) | ask_photos(asker, setting)
 
 

@@ -27,12 +27,12 @@ from inference.stopping import cut, until
 from inference.subtitles import Segment
 from inference.thinking import think
 from inference.tidied import tidied
-from inference.vad import NO_SPEECH, has_speech
+from inference.vad import has_speech
 from models.audio import audio_tokens
 from models.errors import ContextError, UserError
 from models.image import image_to_tensor
 from models.mel import log_mel
-from models.omni import TRANSCRIBE_QUESTION, OmniModel, thinker_of
+from models.omni import NO_SPEECH, TRANSCRIBE_QUESTION, OmniModel, thinker_of
 from models.thinker import Thinker
 from models.tokenizer import Tokenizer
 

@@ -12,8 +12,8 @@ from inference.notice import notice
 from inference.prompt import Prompt, UserTurn
 from inference.thinking import thoughts_of
 from inference.timing import cache_block
-from inference.vad import NO_SPEECH
 from models.errors import UserError
+from models.omni import NO_SPEECH
 
 FORGOTTEN = 4  # a full context loses a quarter, one in so many parts
 CHANGEABLE = {  # between turns; the others shape the cache

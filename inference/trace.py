@@ -23,10 +23,9 @@ from inference.sentences import sentences
 from inference.session import ChatSession
 from inference.speech import Speaker
 from inference.synthesis import CHUNK, waveform
-from inference.vad import NO_SPEECH
 from models.audio import audio_tokens
 from models.errors import UserError
-from models.omni import OmniModel, thinker_of
+from models.omni import NO_SPEECH, OmniModel, thinker_of
 from models.thinker import Thinker
 from models.tokenizer import IMAGE_TOKENS
 

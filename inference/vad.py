@@ -28,7 +28,6 @@ SILENT = 1e-5  # RMS of full scale: below it there is nothing
 TONAL = -45.0  # dB of spectral flatness: speech has -37 and more, notes -55 and less
 BAND = 200, 2000  # Hz in which it is measured: telephones and old recordings have it
 SPECTRUM = 1024  # samples of a frame there
-NO_SPEECH = "I hear no speech."  # the answer to a sound without any
 KEPT = threading.local()
 
 

@@ -20,6 +20,7 @@ from models.thinker import Thinker
 from models.vision import VisionEncoder
 
 TRANSCRIBE_QUESTION = "What did you hear?"  # answered with the transcript of a sound
+NO_SPEECH = "I hear no speech."  # the answer to a sound without any
 PARTS = {
     "thinker": Thinker,
     "vision": VisionEncoder,

@@ -16,8 +16,8 @@ from inference.generation import generate_batch
 from inference.media import SAMPLE_RATE
 from inference.sentences import split_sentences
 from inference.stopping import Cut
-from inference.vad import NO_SPEECH
 from models.errors import UserError
+from models.omni import NO_SPEECH
 from serving.conversation import Prepared
 from serving.engine import End, Job, Token
 from serving.errors import ApiError

@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
+from data.scenes.first_tries import first_questions, one_color
+from data.scenes.scene import Scene
 from data.shards import ShardReader
 from data.speech.statement_pairs import PAIRED, Pairs, pair_questions
 from data.speech.statement_questions import typed_question
@@ -16,6 +18,7 @@ from training.objectives.audio import clips_folder
 
 SPLITS = ("train", "dev")
 QUIZ = "quiz.json"  # split -> questions from outside the world; kept, so that a run goes on with the same
+ONE_COLOR = 0.03  # of the pictures are nothing but a colour
 SIGNS = 0.15  # of the pictures are extra ones with signs, which are hard to read
 NEIGHBOURS = 64  # utterances to either side of a length that count as alike
 ASKED = {  # kind of sample: its records
@@ -47,6 +50,7 @@ class Records:
         self.readers["dev", "dev"] = ShardReader(paths.data / "hearing_dev")
         self.speech = ("dev", "recorded", *data["voices"])
         self.noisy = data["noisy"]
+        self.tried = data["objects"] == "all"  # the smaller worlds have no more questions than they need
         self.utterances = {split: self._sorted(split) for split in SPLITS}
         self.pairs = {
             split: Pairs([reader.record(i) for i in range(len(reader))])
@@ -80,9 +84,15 @@ class Records:
         return reader[rng.randrange(len(reader))]
 
     def picture(self, rng: random.Random, split: str) -> dict:
-        """A scene."""
+        """A scene, or a picture of one colour."""
+        if self.tried and rng.random() < ONE_COLOR:
+            return one_color(rng, split)
         signs = ("signs", split) in self.readers and rng.random() < SIGNS
-        return self.any("signs" if signs else "scenes", rng, split)
+        record = self.any("signs" if signs else "scenes", rng, split)
+        if not self.tried:
+            return record
+        more = first_questions(Scene.from_dict(record["scene"]), rng, split)
+        return record | {"questions": record["questions"] + more}
 
     def scene_of(self, utterance: dict, split: str) -> dict:
         """The scene that a spoken question is about."""

@@ -13,12 +13,13 @@ from data.scenes.thinking import clip_thinking, scene_thinking, several_thinking
 from data.scenes.voiced import voice_question
 from data.turns import text_part, thinking_part, turn
 from models.audio import audio_tokens
-from models.omni import TRANSCRIBE_QUESTION
+from models.omni import NO_SPEECH, TRANSCRIBE_QUESTION
 
 IMAGE = {"type": "image"}  # the content part that stands for a picture
 THINKING = 0.7  # of the samples with media think before they answer; the others answer directly
 VOICED = 0.3  # of the clips have a sound, in which a statement is heard
 ALOUD = 0.35  # of the statements are asked about aloud
+UNHEARD = 0.05  # of scenes and clips are asked what is said there
 RARE = ("compare", "relation")  # kinds of questions that come before others where not all are asked
 TRANSCRIBE = (
     TRANSCRIBE_QUESTION,
@@ -82,7 +83,7 @@ def asked_aloud(
 
 def picture_sample(record: dict, rng: random.Random) -> dict:
     """A picture and two to eight questions about it, with their follow-ups."""
-    groups = [[q] for q in record["questions"]] + list(record["follow_ups"])
+    groups = [[q] for q in record["questions"] + unheard(rng)] + list(record["follow_ups"])
     rng.shuffle(groups)
     groups.sort(key=lambda group: group[0]["kind"] not in RARE)
     groups = groups[: rng.choice((2, 4, 6, 8))]
@@ -91,6 +92,13 @@ def picture_sample(record: dict, rng: random.Random) -> dict:
     thought = scene_thinking(Scene.from_dict(record["scene"]))
     messages = asked_about(asked, [IMAGE], rng, seen=thought)
     return {"messages": messages, "images": [record["image"]], "sounds": []}
+
+
+def unheard(rng: random.Random) -> list[dict]:
+    """Now and then, what was said is asked where there is no sound."""
+    if rng.random() >= UNHEARD:
+        return []
+    return [{"kind": "unheard", "question": rng.choice(TRANSCRIBE[2:]), "answer": NO_SPEECH}]
 
 
 def photo_sample(record: dict, rng: random.Random, split: str) -> dict:
@@ -103,12 +111,12 @@ def clip_sample(
     record: dict, rng: random.Random, voice: dict | None = None, about_voice: list[dict] = ()
 ) -> dict:
     """The frames of a clip in one turn, with its sound if it has one, and one to three questions."""
-    clip, questions = Clip.from_dict(record["clip"]), record["questions"]
+    clip, questions = Clip.from_dict(record["clip"]), record["questions"] + unheard(rng)
     voices = [voice] if voice else []
     if voice:
         spoken = {"question": rng.choice(TRANSCRIBE), "answer": voice["text"]}
         meanwhile = voice_question(clip, voice["text"], rng)
-        questions = [rng.choice(questions), meanwhile, spoken, *about_voice[:1]]
+        questions = [rng.choice(record["questions"]), meanwhile, spoken, *about_voice[:1]]
     asked = rng.sample(questions, min(len(questions), rng.randint(1, 3)))
     media = [IMAGE] * FRAMES + [sound_part(one) for one in voices]
     heard = [one["text"] for one in voices]

@@ -70,6 +70,8 @@ def image_thinking(background: str, sights: list[Sight]) -> str:
     Args:
         background: "a striped blue background".
     """
+    if not sights:
+        return f"On {background}: nothing."
     seen: Counter = Counter()
     items = []
     for sight in reading_order(sights):

@@ -10,7 +10,7 @@ pytest.importorskip("serving.app", reason="the server lacks a package: requireme
 from inference.config import GenerateConfig
 from inference.omni import SHIPPED
 from inference.prompt import Prompt
-from inference.vad import NO_SPEECH
+from models.omni import NO_SPEECH
 from models.tokenizer import Tokenizer
 from serving.answer import Answer
 from serving.conversation import Prepared

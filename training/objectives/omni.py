@@ -18,6 +18,7 @@ from data.dialogue.out_of_scope import quiz
 from data.in_words import HARDER, MORE, in_words
 from data.interleaved import segments
 from data.scenes.build import SEEDS, build_pictures
+from data.scenes.first_tries import unseen
 from data.scenes.styles import for_training
 from data.speech.statement_corpus import build_questions, build_statements
 from data.turns import RATIONALE
@@ -52,6 +53,7 @@ from training.samples import (
 
 STATEMENT_SEEDS = {"train": 61, "dev": 62}
 QUESTION_SEEDS = {"train": 63, "dev": 64}  # of spoken questions about statements
+UNSEEN = 0.02  # of the talk asks for the colour or the shape of what is not shown
 DEV_ITEMS = 64  # of each kind; the token stream has no replies to be right
 KINDS = (
     "picture", "photo", "clip", "several", "spoken_picture", "transcript", "spoken", "statement",
@@ -177,6 +179,8 @@ class OmniObjective:
         elif kind == "told":
             return self.answers_alone(chat(in_words(rng, split, self.objects, HARDER, MORE)))
         elif kind == "talk":
+            if self.records.tried and rng.random() < UNSEEN:
+                return self.encoded(chat(unseen(rng, split)))
             sample = chat(sample_conversation(rng, split, self.dialogues)["messages"])
         elif kind == "interleaved":
             sample = self.dialogue(rng, split, length)
