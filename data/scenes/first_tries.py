@@ -1,7 +1,7 @@
 """What people try first with a picture: one colour, and the colour or the shape of what is alone in it.
 
 Made for the joint stage as its samples are drawn, beside the scenes and their questions, which are
-kept. The same is asked where there is no picture, and what is said where there is no sound.
+kept. The same is asked where there is no picture.
 """
 
 from __future__ import annotations
@@ -15,7 +15,8 @@ from data.english import article, upper
 from data.scenes.build import jpeg
 from data.scenes.objects import CSS, KINDS, SHAPES
 from data.scenes.paraphrases import ask
-from data.scenes.questions import Question, thing_answer, whether_there
+from data.scenes.questions import Question, color_answer, thing_answer, whether_there
+from data.scenes.sampling import DRAWN_BY_CODE
 from data.scenes.scene import Background, Scene
 from data.turns import text_part, turn
 
@@ -26,9 +27,9 @@ def one_color(rng: random.Random, split: str) -> dict:
     """The record of a picture that is nothing but a colour of CSS."""
     name = rng.choice(tuple(CSS))
     shade = rng.choice(CSS[name])
-    scene = Scene("plain", Background("flat", name, shade, shade))
-    hue = {"kind": "color", "question": ask(rng, "hue", split), "answer": upper(name) + "."}
-    whole = hue | {"question": ask(rng, rng.choice(("whole", "background")), split)}
+    scene = Scene(DRAWN_BY_CODE, Background("flat", name, shade, shade))
+    hue = color_answer(ask(rng, "hue", split), name)
+    whole = color_answer(ask(rng, rng.choice(("whole", "background")), split), name)
     seen = {"kind": "caption", "question": ask(rng, "list", split), "answer": f"The picture is all {name}."}
     missing = rng.choice((*SHAPES, *KINDS))
     nothing = whether_there(ask(rng, "exists", split, ax=article(missing)), missing, yes=False)
@@ -44,8 +45,7 @@ def first_questions(scene: Scene, rng: random.Random, split: str) -> list[Questi
     """The colour and the shape of what is alone, or which shape has a colour; [] where neither fits."""
     things = scene.things
     if len(things) == 1 and things[0].color:
-        answer = upper(things[0].color) + "."
-        asked = [{"kind": "color", "question": ask(rng, "hue", split), "answer": answer}]
+        asked = [color_answer(ask(rng, "hue", split), things[0].color)]
         return asked + [shape(things[0].name, rng, split)] * (things[0].kind == "shape")
     colors = [thing.color for thing in things]
     alone = [thing for thing in things if thing.color and colors.count(thing.color) == 1]

@@ -59,6 +59,11 @@ def thing_answer(
     }
 
 
+def color_answer(question: str, name: str) -> Question:
+    """A question for a colour."""
+    return {"kind": "color", "question": question, "answer": upper(name) + "."}
+
+
 def _yes_no(kind: str, question: str, yes: bool, rationale: str) -> Question:
     answer = "Yes." if yes else "No."
     return {"kind": kind, "question": question, "answer": answer, "rationale": rationale}
@@ -106,18 +111,13 @@ def color(scene: Scene, rng: random.Random, split: str, objects: str) -> Questio
     if not options:
         return None
     asked, phrase, answer = rng.choice(options)
-    question = ask(rng, asked, split, x=phrase, xs=phrase)
-    return {"kind": "color", "question": question, "answer": upper(answer) + "."}
+    return color_answer(ask(rng, asked, split, x=phrase, xs=phrase), answer)
 
 
 def background(scene: Scene, rng: random.Random, split: str, objects: str) -> Question | None:
     if not scene.background.color:
         return None
-    return {
-        "kind": "color",
-        "question": ask(rng, "background", split),
-        "answer": upper(scene.background.color) + ".",
-    }
+    return color_answer(ask(rng, "background", split), scene.background.color)
 
 
 def countable(scene: Scene) -> list[tuple[str, int]]:
