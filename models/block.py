@@ -15,6 +15,7 @@ from torch import Tensor, nn
 from torch.nn import functional as F
 
 from models.cache import KVCache
+from models.errors import UserError
 
 Rope = tuple[Tensor, Tensor]
 
@@ -30,6 +31,12 @@ class BlockConfig:
     intermediate_size: int
     rope_theta: float = 10_000.0
     norm_eps: float = 1e-6
+
+    def __post_init__(self) -> None:
+        if min(self.num_heads, self.num_kv_heads) < 1 or self.num_heads % self.num_kv_heads:
+            raise UserError(f"{self.num_heads} heads cannot share {self.num_kv_heads} of keys and values")
+        if self.head_dim < 2 or self.head_dim % 2:
+            raise UserError(f"head_dim is {self.head_dim}: RoPE wants it even, and at least 2")
 
     @classmethod
     def of(cls, config) -> "BlockConfig":

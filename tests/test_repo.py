@@ -241,8 +241,8 @@ def test_files_are_short():
 def test_code_does_not_grow_unseen():
     """Whoever adds a subsystem raises a ceiling here and says in docs/decisions.md what for."""
     counted = {name: lines for name, (_, lines) in sizes().items()}
-    assert counted["reading path"] <= 3_300
-    assert counted["all but tests"] <= 43_190
+    assert counted["reading path"] <= 3_310
+    assert counted["all but tests"] <= 43_200
 
 
 def test_shipped_weights_are_small():

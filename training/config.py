@@ -109,6 +109,8 @@ def apply_override(sections: dict[str, dict[str, Any]], stages: list[str], text:
             made = parse_value(value)
             if isinstance(settings.get(key), int | float) and not isinstance(made, int | float):
                 raise UserError(f"--set {text}: {section}.{key} is a number")
+            if section == "model" and type(settings.get(key)) is int and made < 1:
+                raise UserError(f"--set {text}: {key} is at least 1")
             sections[stage].setdefault(section, {})[key] = made
             found = True
     if not found:

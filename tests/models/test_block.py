@@ -1,9 +1,11 @@
 """The shared block: masks, positions and the cache."""
 
+import pytest
 import torch
 
 from models.block import Block, BlockConfig, causal_mask, rope_table
 from models.cache import KVCache
+from models.errors import UserError
 
 CONFIG = BlockConfig(32, num_heads=4, num_kv_heads=2, head_dim=16, intermediate_size=48)
 
@@ -48,3 +50,9 @@ def test_positions_matter():
     rope = rope_table(torch.arange(6), 16, 1e4)
     flat = rope_table(torch.zeros(6), 16, 1e4)
     assert not torch.allclose(block(x, rope), block(x, flat), atol=1e-3)
+
+
+@pytest.mark.parametrize("heads", [(4, 3, 16), (0, 1, 16), (4, 0, 16), (4, 2, 15), (4, 2, 0)])
+def test_heads_that_cannot_be_are_refused(heads):
+    with pytest.raises(UserError):
+        BlockConfig(32, *heads, intermediate_size=48)

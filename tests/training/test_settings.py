@@ -110,7 +110,7 @@ def test_overrides() -> None:
     assert larger["vision"]["data"]["styles"] == ["noto", "fxemoji"]
     for wrong in (
         *("lr=1", "train.lr", "model.hidden_sise=3", "thinker.train.speed=3", "train.lr=[e"),
-        "model.hidden_size=abc",
+        *("model.hidden_size=abc", "model.hidden_size=-1", "model.num_attention_heads=0"),
     ):
         with pytest.raises(UserError):
             apply_override(sections, ["thinker"], wrong)
