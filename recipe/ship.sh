@@ -1,0 +1,23 @@
+#!/bin/bash
+# When all stages have finished: one step after another, from the repository's root, each looked at.
+#   bash recipe/ship.sh patch|export|others|first|second|bench|tables
+HOME7=/root/mu
+PY=.venv-dev/bin/python
+export MUOMNI_KOKORO=$HOME7/data/kokoro OMP_NUM_THREADS=1 TORCH_CPP_LOG_LEVEL=ERROR
+
+patch() { git apply recipe/shipping.patch; }
+export_() { $PY -m training.export --preset tiny --runs_dir $HOME7/runs7 --data_dir $HOME7/data --out checkpoints; }
+others() {  # what was made with the old weights
+  $PY -m export.draft_table
+  $PY train.py memory --preset tiny --init_from checkpoints/omni_sft_tiny --data_dir $HOME7/data --runs_dir $HOME7/runs_memory --threads 2
+  echo "now copy $HOME7/runs_memory/memory/final over checkpoints/memory_tiny (docs/memory-bank.md)"
+}
+first() { for w in vision sounds interleaved recipe memory; do $PY evaluate.py $w; done; }  # beside `second`
+second() { for w in audio joint long text speech vocoder normalisation; do $PY evaluate.py $w; done; }
+bench() {
+  $PY benchmark.py --tokens 128 --rounds 3 --results docs/results.json
+  $PY benchmark.py share routers quantise serve realtime --results docs/results.json
+}
+tables() { make train-nano; $PY evaluate.py tables; $PY -m manual reference; $PY -m manual notebooks; make docs; }
+
+[ "$1" = export ] && export_ || "$1"
