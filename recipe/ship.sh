@@ -1,11 +1,35 @@
 #!/bin/bash
 # When all stages have finished: one step after another, from the repository's root, each looked at.
-#   bash recipe/ship.sh patch|export|others|first|second|bench|tables
+#   bash recipe/ship.sh patch|interim|export|others|first|second|bench|tables
 HOME7=/root/mu
 PY=.venv-dev/bin/python
 export MUOMNI_KOKORO=$HOME7/data/kokoro OMP_NUM_THREADS=1 TORCH_CPP_LOG_LEVEL=ERROR
 
 patch() { git apply recipe/shipping.patch; }
+interim() {  # the new ears, eyes and Thinker with the voice that ships already, until its stages have finished
+  R=$HOME7/runs_ship; rm -rf $R; mkdir -p $R
+  for s in tokenizer thinker vision audio omni; do ln -s $HOME7/runs7/$s $R/$s; done
+  $PY - $R <<'P' || exit 1
+import shutil, sys
+from pathlib import Path
+
+from models.codec import MelCodec
+from models.frontend import Frontend
+from models.talker import Talker
+from models.vocoder import Vocoder
+
+old, runs = Path("checkpoints/omni_sft_tiny"), Path(sys.argv[1])
+places = {"codec": (MelCodec, "codec"), "vocoder": (Vocoder, "vocoder"), "talker": (Talker, "talker"),
+          "frontend": (Frontend, "talker/final/frontend")}
+for part, (kind, place) in places.items():
+    folder = runs / place if "/" in place else runs / place / "final"
+    folder.mkdir(parents=True)
+    kind.from_pretrained(old, part).save_pretrained(folder)
+    if "/" not in place:
+        shutil.copy(old / "training" / f"{part}.json", folder / "training.json")
+P
+  $PY -m training.export --preset tiny --runs_dir $R --data_dir $HOME7/data --out checkpoints
+}
 export_() { $PY -m training.export --preset tiny --runs_dir $HOME7/runs7 --data_dir $HOME7/data --out checkpoints; }
 others() {  # what was made with the old weights
   $PY -m export.draft_table
