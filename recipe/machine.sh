@@ -2,6 +2,8 @@
 # A fresh machine for the rest of the recipe: packages, drawings, voices, data, finished stages (20 minutes);
 # then the stages named, one after another, each from its kept state. Run from the repository's root.
 #   bash recipe/machine.sh setup; bash recipe/machine.sh train omni codec vocoder talker
+#   bash recipe/machine.sh keep     what the joint stage trains -> recipe/omni_state.safetensors (bf16)
+#   bash recipe/machine.sh go_on    the same back, into a state of the joint stage that has begun and stopped
 # To stop: TERM this script, then the workers of train.py (not torchrun): the exact step is saved.
 HOME7=/root/mu
 MAIN=$(pwd)
@@ -42,6 +44,34 @@ audio.build_ngrams, audio.lines = lambda *a: None, lambda *a: []  # counted alre
 sections["audio"]["data"]["clips"] = {"engines": 24000}
 for module, name in ((audio, "audio"), (vision, "vision"), (thinker, "thinker")):
     module.prepare(sections[name] | extra, paths)
+P
+}
+
+keep() { small keep; }
+go_on() { small go_on; }  # the optimisers begin anew: Muon's memory is twenty steps
+small() {
+  .venv-dev/bin/python - $1 <<'P' || exit 1
+import json, os, sys
+import torch
+from safetensors import safe_open
+from safetensors.torch import save_file
+
+whole, kept = "/root/mu/runs7/omni/state.safetensors", "recipe/omni_state.safetensors"
+with safe_open(whole, "pt") as file:
+    tensors = {key: file.get_tensor(key) for key in file.keys()}
+    note = file.metadata()["note"]
+trained = {"model." + key.removeprefix("optimizer.").split("|")[0] for key in tensors if key.startswith("optimizer.")}
+if sys.argv[1] == "keep":
+    save_file({key: tensors[key].bfloat16() for key in trained}, kept, metadata={"note": note})
+else:
+    with safe_open(kept, "pt") as file:
+        assert trained == set(file.keys())
+        tensors |= {key: file.get_tensor(key).to(tensors[key].dtype) for key in trained}
+        note = file.metadata()["note"]
+    tensors |= {key: torch.zeros_like(t) for key, t in tensors.items() if key.startswith("optimizer.")}
+    save_file(tensors, whole + ".new", metadata={"note": note})
+    os.replace(whole + ".new", whole)
+print(sys.argv[1], "step", json.loads(note)["step"], len(trained), "tensors", os.path.getsize(kept), "bytes")
 P
 }
 
