@@ -146,7 +146,7 @@ def built(module_class: type, config, source: str) -> nn.Module:
     """The network of a config; UserError where its sizes do not go together."""
     try:
         return module_class(config)
-    except UNFIT as error:
+    except (UserError, *UNFIT) as error:
         reason = " ".join(str(error).split()) or type(error).__name__
         raise UserError(f"{source} does not describe a {module_class.__name__}: {reason}") from None
 

@@ -1,5 +1,5 @@
 #!/bin/bash
-# When all stages have finished: one step after another, from the repository's root, each looked at.
+# When all stages have finished (for `interim`, the joint one): one step after another, from the repository's root, each looked at.
 #   bash recipe/ship.sh patch|interim|export|others|first|second|bench|tables
 HOME7=/root/mu
 PY=.venv-dev/bin/python
@@ -19,18 +19,15 @@ from models.talker import Talker
 from models.vocoder import Vocoder
 
 old, runs = Path("checkpoints/omni_sft_tiny"), Path(sys.argv[1])
-places = {"codec": (MelCodec, "codec"), "vocoder": (Vocoder, "vocoder"), "talker": (Talker, "talker"),
-          "frontend": (Frontend, "talker/final/frontend")}
-for part, (kind, place) in places.items():
-    folder = runs / place if "/" in place else runs / place / "final"
-    folder.mkdir(parents=True)
-    kind.from_pretrained(old, part).save_pretrained(folder)
-    if "/" not in place:
-        shutil.copy(old / "training" / f"{part}.json", folder / "training.json")
+for part, kind in (("codec", MelCodec), ("vocoder", Vocoder), ("talker", Talker)):
+    final = runs / part / "final"
+    kind.from_pretrained(old, part).save_pretrained(final)
+    shutil.copy(old / "training" / f"{part}.json", final / "training.json")
+Frontend.from_pretrained(old, "frontend").save_pretrained(runs / "talker" / "final" / "frontend")
 P
-  $PY -m training.export --preset tiny --runs_dir $R --data_dir $HOME7/data --out checkpoints
+  export_ $R
 }
-export_() { $PY -m training.export --preset tiny --runs_dir $HOME7/runs7 --data_dir $HOME7/data --out checkpoints; }
+export_() { $PY -m training.export --preset tiny --runs_dir ${1:-$HOME7/runs7} --data_dir $HOME7/data --out checkpoints; }
 others() {  # what was made with the old weights
   $PY -m export.draft_table
   $PY train.py memory --preset tiny --init_from checkpoints/omni_sft_tiny --data_dir $HOME7/data --runs_dir $HOME7/runs_memory --threads 2
@@ -44,4 +41,5 @@ bench() {
 }
 tables() { make train-nano; $PY evaluate.py tables; $PY -m manual reference; $PY -m manual notebooks; make docs; }
 
-[ "$1" = export ] && export_ || "$1"
+[ "$1" = export ] && set -- export_
+"$1"

@@ -109,3 +109,11 @@ def test_weights_that_do_not_fit_are_refused_by_name(damage, tmp_path):
     save_file(tensors, tmp_path / "model.safetensors")
     with pytest.raises(UserError, match="up.weight"):
         Projector.from_pretrained(tmp_path)
+
+
+def test_heads_that_do_not_fit_are_refused_with_their_file(tmp_path):
+    Thinker(ThinkerConfig(vocab_size=64, hidden_size=32, head_dim=16)).save_pretrained(tmp_path)
+    path = tmp_path / "config.json"
+    path.write_text(path.read_text().replace('"num_key_value_heads": 2', '"num_key_value_heads": 3'))
+    with pytest.raises(UserError, match=r"config\.json does not describe a Thinker: 4 heads cannot share 3"):
+        Thinker.from_pretrained(tmp_path)
